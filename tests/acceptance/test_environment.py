@@ -134,7 +134,13 @@ def test_the_context_file_says_the_same_is_private_and_is_gone_afterwards(flow: 
         assert given[name].decode() == value
 
 
-@pytest.mark.parametrize("what", ["rm", "chmod 666", "truncate -s 100000", "true"])
+REPLACE = 'rm "$DATAFLOW_CONTEXT"; '
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["rm", "chmod 666", "truncate -s 100000", "true", REPLACE + "ln -s /nowhere", REPLACE + "mkfifo"],
+)
 def test_whatever_a_script_does_to_its_context_file_the_next_run_gets_its_own(
     sqlite_flow: Flow, what: str
 ) -> None:

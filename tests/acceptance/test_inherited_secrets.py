@@ -68,6 +68,34 @@ def test_the_password_of_a_pipelines_connection_is_kept_from_the_child(
     assert "sup3rsecret" not in done.stdout + log_text(sqlite_flow)
 
 
+def test_a_secret_that_a_script_inherits_reaches_it_and_no_log(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", "env; env > given")
+    inherited = {
+        "AIRFLOW_CONN_WAREHOUSE": "mysql://etl:sup3r%2Fsecret@nowhere/warehouse",
+        "AIRFLOW_CONN_OTHER": "postgresql://airflow:airflow@nowhere/other",  # too short
+        "HAWK_KEY": "the-key-of-hawk",
+        "OAUTH_CLIENT_SECRET": "the-secret-of-a-client",
+        "PGPASSWORD": "the-password-of-another-server",
+        "SPARK_CONNECT_AUTHENTICATE_TOKEN": "the-token-of-spark",
+    }
+    done = flow.runjob("./loadbob.sh", env=inherited)
+    given = (flow.path / "given").read_text().splitlines()
+    assert {f"{name}={value}" for name, value in inherited.items()} <= set(given)
+    shown = [line for line in done.stdout.splitlines() if line.partition("=")[0] in inherited]
+    assert sorted(shown) == [
+        "AIRFLOW_CONN_OTHER=postgresql://airflow:airflow@nowhere/other",
+        "AIRFLOW_CONN_WAREHOUSE=mysql://etl:***@nowhere/warehouse",
+        "HAWK_KEY=***",
+        "OAUTH_CLIENT_SECRET=***",
+        "PGPASSWORD=***",
+        "SPARK_CONNECT_AUTHENTICATE_TOKEN=***",
+    ]
+    assert set(shown) <= set(log_text(flow).splitlines())
+
+
 def test_a_run_inside_a_run_does_not_get_the_outer_ones_passwords(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     flow.declare(

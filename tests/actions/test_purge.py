@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,6 +69,31 @@ def test_purge_deletes_old_logs_but_keeps_those_of_live_runs_and_other_files(
     (tmp_path / "9004.log").mkdir()
     assert purge(bob.store, 90 * DAY, str(tmp_path), str(tmp_path)).logs == 1
     assert sorted(path.name for path in tmp_path.iterdir() if path.name in names) == sorted(names[1:])
+
+
+def deleting_scandir(folder: str, scandir: Any = os.scandir) -> list[os.DirEntry[str]]:
+    """The entries of a folder whose files another process has just deleted."""
+    entries = list(scandir(folder))
+    for entry in entries:
+        os.unlink(entry)
+    return entries
+
+
+@pytest.mark.parametrize("call", ["stat", "unlink"])
+def test_two_purges_at_once_both_succeed(
+    bob: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    old = (bob.clock.seconds if bob.clock else time.time()) - 100 * DAY
+    for name in ("9001.log", "9002.log"):
+        (tmp_path / name).write_text("")
+        os.utime(tmp_path / name, (old, old))
+    if call == "unlink":
+        unlink = os.unlink
+        monkeypatch.setattr(os, "unlink", lambda path: (unlink(path), unlink(path)))
+    else:
+        monkeypatch.setattr(os, "scandir", deleting_scandir)
+    assert purge(bob.store, 90 * DAY, str(tmp_path), str(tmp_path)).logs == 0
+    assert not {"9001.log", "9002.log"} & set(os.listdir(tmp_path))
 
 
 def test_purge_works_in_a_project_without_logs(bob: World, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.store import second_lines as lines
+from tests.store import test_claiming as claiming
 from tests.store import test_finishing as finishing
 from tests.store import test_in_place as in_place
 from tests.store import test_leases as leases
@@ -153,6 +154,13 @@ PUBLISH = [
         "publish.do_again",
         "clock_id = $clock_id AND",
         leased(leases.test_a_revoked_run_of_the_previous_boot_is_not_waited_for),
+    ),
+    Mutant(
+        "publish.do_again",
+        "called_run_id = run_id,",
+        lambda world: claiming.test_a_wall_clock_that_is_set_does_not_change_what_was_requested_again(
+            world, "2020-01-01T00:00:00.000Z"
+        ),
     ),
     Mutant(
         "publish.do_again",

@@ -133,9 +133,9 @@ CLAIM = [
     ),
     Mutant(
         "claim.take",
-        "(SELECT r.started_at FROM run r WHERE r.run_id = :run_id)",
+        "THEN run_id",
         claiming.test_a_run_knows_earlier_unfinished_runs_and_whether_the_work_was_requested_again,
-        "called_at",
+        "THEN called_run_id",
     ),
     Mutant("claim.take", "AND run_id < :run_id", lines.taking_work_for_a_run_older_than_its_last),
     Mutant(
@@ -207,6 +207,11 @@ FINISH = [
             world, RunOutcome.FAILED, False
         ),
         "WHEN FALSE THEN",
+    ),
+    Mutant(
+        "finish.work_outdated",
+        "called_run_id = run_id,",
+        claiming.test_an_input_that_changes_during_a_run_requests_the_work_again,
     ),
     Mutant(
         "finish.end_run",

@@ -277,6 +277,36 @@ def test_a_run_knows_earlier_unfinished_runs_and_whether_the_work_was_requested_
     assert earlier_runs(world, last)[0] == (forced.run_id, False)
 
 
+@pytest.mark.parametrize("started_at", ["2999-01-01T00:00:00.000Z", "1999-01-01T00:00:00.000Z"])
+def test_a_wall_clock_that_is_set_does_not_change_what_was_requested_again(
+    world: World, started_at: str
+) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "7")
+    first = world.do("to_clean", "7", RunOutcome.INTERRUPTED)
+    world.poke(f"UPDATE run SET started_at = '{started_at}'")
+    second = world.take("to_clean", "7")
+    assert earlier_runs(world, second) == [(first.run_id, False)]
+    world.finish(second, RunOutcome.FAILED)
+    world.poke(f"UPDATE run SET started_at = '{started_at}'")
+    world.resubmit("to_clean", "7")
+    third = world.take("to_clean", "7")
+    assert earlier_runs(world, third) == [(second.run_id, True), (first.run_id, True)]
+    world.finish(third, RunOutcome.FAILED)
+    world.poke(f"UPDATE run SET started_at = '{started_at}'")
+    forced = world.force("to_clean", "7")
+    assert earlier_runs(world, forced)[0] == (third.run_id, True)
+
+
+def test_an_input_that_changes_during_a_run_requests_the_work_again(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "7")
+    first = world.take("to_clean", "7")
+    world.ready("raw", "7", again=True)
+    world.finish(first, RunOutcome.FAILED)
+    assert earlier_runs(world, world.take("to_clean", "7")) == [(first.run_id, True)]
+
+
 def test_forced_work_that_fails_waits_for_its_inputs_like_any_other(world: World) -> None:
     world.chain("raw", "clean")
     run = world.force("to_clean", "7")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dataflow import errors
+from dataflow.model.status import RunOutcome
 from dataflow.store.opener import open_database
 from dataflow.store.postgres import PostgresDatabase
 from dataflow.store.queries import SCHEMA_VERSION, SQL_DIR, Queries, read_migrations
@@ -104,11 +105,15 @@ def test_upgrading_an_older_schema_keeps_the_data(tmp_path: Path, postgres_url: 
         world.chain("raw", "clean")
         world.ready("raw", "0", "1")
         world.do("to_clean", "0")
+        failed = world.do("to_clean", "1", RunOutcome.FAILED)
+        world.poke("UPDATE run SET started_at = '2020-01-01T00:00:00.000Z'")
+        world.resubmit("to_clean", "1")
         world.poke("DROP TABLE chunk_version")
         for column in ("newest", "reach"):
             world.poke(f"ALTER TABLE job_input DROP COLUMN {column}")
         world.poke("DROP INDEX work_waiting")
         world.poke("ALTER TABLE work DROP COLUMN not_before_clock")
+        world.poke("ALTER TABLE work DROP COLUMN called_run_id")
         world.poke("ALTER TABLE job DROP COLUMN timeout_seconds")
         world.poke("UPDATE job SET script_path = 'pipeline' WHERE name = 'to_clean'")
         world.poke("ALTER TABLE job DROP COLUMN kind")
@@ -122,6 +127,7 @@ def test_upgrading_an_older_schema_keeps_the_data(tmp_path: Path, postgres_url: 
         assert world.select("SELECT version, location FROM chunk_version") == [
             (1, world.chunks("clean")[0].location)
         ]
+        assert world.select("SELECT called_run_id FROM work WHERE dataid = '1'") == [(failed.run_id,)]
         assert world.drain("to_clean") == ["1"]
         assert world.plan("to_clean").kind == "view"  # as was guessed before
         world.close()
@@ -142,6 +148,7 @@ def test_the_printed_upgrade_of_an_older_store_works_while_others_write(postgres
     world.poke("DROP INDEX run_dataid")
     world.poke("ALTER TABLE job DROP COLUMN timeout_seconds")
     world.poke("ALTER TABLE job DROP COLUMN kind")
+    world.poke("ALTER TABLE work DROP COLUMN called_run_id")
     with database._connect() as connection:
         connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 4")
     text = database.migrations_text()
@@ -162,10 +169,14 @@ def test_two_concurrent_upgrades_of_an_older_store_both_succeed(postgres_url: st
     with database._connect() as connection:
         connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 4")
         connection.execute(f"ALTER TABLE {SCHEMA}.job DROP COLUMN timeout_seconds, DROP COLUMN kind")
+        connection.execute(f"ALTER TABLE {SCHEMA}.work DROP COLUMN called_run_id")
     other = PostgresDatabase(postgres_url, SCHEMA)
     with ThreadPoolExecutor() as threads:
         answers = list(threads.map(lambda found: found.upgrade(), (database, other)))
-    assert sorted(answers) == [[], ["0005_history", "0006_timeouts", "0007_job_kind", "0008_named_views"]]
+    assert sorted(answers) == [
+        [],
+        ["0005_history", "0006_timeouts", "0007_job_kind", "0008_named_views", "0009_called_run"],
+    ]
     database.close()
 
 

@@ -91,9 +91,12 @@ def _purge_files(folder: str, before: float, may_go: Callable[[str], bool]) -> i
     for entry in entries:
         if not may_go(entry.name) or not entry.is_file(follow_symlinks=False):
             continue
-        if entry.stat(follow_symlinks=False).st_mtime < before:
-            os.unlink(entry.path)
-            count += 1
+        try:
+            if entry.stat(follow_symlinks=False).st_mtime < before:
+                os.unlink(entry.path)
+                count += 1
+        except FileNotFoundError:
+            pass  # another purge has deleted it
     return count
 
 

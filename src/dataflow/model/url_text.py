@@ -89,6 +89,19 @@ def names_password(parameter: str) -> bool:
     return "passw" in percent_decode(parameter.partition("=")[0]).lower()
 
 
+def list_url_passwords(url: str) -> list[str]:
+    """Return the passwords in a URL, as written and decoded; if it is torn, everything that may be one."""
+    scheme, slashes, rest = url.partition("://")
+    if not slashes or scheme == "lake":
+        return []
+    authority, path, query = split_server(rest)
+    if is_torn(authority, path, query):
+        return [rest.partition(":")[2].rpartition("@")[0]]
+    found = [authority.rpartition("@")[0].partition(":")[2]]
+    found += [part.partition("=")[2] for part in query.split("&") if names_password(part)]
+    return [secret for written in found if written for secret in (written, percent_decode(written))]
+
+
 def _masked_query(query: str) -> str:
     return "&".join(
         part.partition("=")[0] + "=***" if names_password(part) or _sets_password(part) else part

@@ -1,13 +1,24 @@
-"""The variables of a script that the store may set; all others come from files on the worker.
+"""The variables of a script: which of them the store may set, and which hold secrets.
 
-The rule lists what is allowed, because nobody can list all variables from which some loader, shell,
-interpreter or tool takes code, files or hosts: LD_PRELOAD, BASH_ENV, PATH, TAR_OPTIONS, KUBECONFIG and more.
-POSIX leaves lower-case names to applications; names that known programs read are excluded.
+All that the store may not set come from files on the worker. The rule lists what is allowed, because nobody
+can list all variables from which some loader, shell, interpreter or tool takes code, files or hosts:
+LD_PRELOAD, BASH_ENV, PATH, TAR_OPTIONS, KUBECONFIG and more. POSIX leaves lower-case names to applications;
+names that known programs read are excluded.
 """
 
 from __future__ import annotations
 
 import re
+
+from dataflow.model.url_text import list_url_passwords
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SECRETS = ("PASSKEY", "PGPASSWORD", "HAWK_KEY", "OAUTH_CLIENT_SECRET", "SPARK_CONNECT_AUTHENTICATE_TOKEN")
+CONNECTION_PREFIXES = ("DATAFLOW_CONN_", "AIRFLOW_CONN_")
+"""Variables with the URLs of connections."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LOWER_CASE = re.compile(r"[a-z][a-z0-9_]*")
@@ -23,3 +34,12 @@ def is_variable_name(name: str) -> bool:
 def may_come_from_store(name: str) -> bool:
     """Return whether only the job's own programs read a variable of that name."""
     return _LOWER_CASE.fullmatch(name) is not None and _READ_BY_PROGRAMS.fullmatch(name) is None
+
+
+def list_secrets(environ: Mapping[str, str]) -> list[str]:
+    """Return the secrets in the variables that are known to hold one, and the passwords in their URLs."""
+    found = [environ[name] for name in _SECRETS if environ.get(name)]
+    for name, value in environ.items():
+        if name.startswith(CONNECTION_PREFIXES) or name == "DATAFLOW_STORE":
+            found += list_url_passwords(value)
+    return found

@@ -13,8 +13,8 @@ from dataflow.config.store_url import find_password
 from dataflow.model.job_dataid import find_interval
 from dataflow.model.record import record
 from dataflow.model.records import JobInput
-from dataflow.model.url_text import list_secret_parameters
-from dataflow.model.variable_names import may_come_from_store
+from dataflow.model.url_text import SHORTEST_GUESSED, list_secret_parameters
+from dataflow.model.variable_names import list_secrets, may_come_from_store
 from dataflow.private_files import open_with_folder
 from dataflow.secrets.redaction import Redactor
 
@@ -50,14 +50,20 @@ class Given:
 
 
 def make_given(request: JobRequest, plan: Plan, face: Face) -> Given:
-    """Our environment without our secrets, the passwords of the job's datasets, and a redactor for both."""
+    """Our environment without our secrets, the passwords of the job's datasets, and a redactor.
+
+    Secrets of others in our environment are passed on, because scripts may need them, and redacted.
+    """
     secrets = own_secrets(request.environ, request.config.store_url)
     passwords = open_passwords(plan, face.passphrase)
     local = request.config.environments.get(plan.job.name, {})
     environ = {} if request.clean_env else request.environ
     signed = [secret for item in _datasets_of(plan) for secret in list_secret_parameters(item.location)]
-    redactor = Redactor([*passwords.values(), *secrets.values(), *signed, *face.list_secrets()])
-    return Given(inherited_environment(environ, secrets, local), passwords, redactor)
+    inherited = inherited_environment(environ, secrets, local)
+    # Nobody has refused those that are too short to be redacted.
+    others = [secret for secret in list_secrets(inherited) if len(secret) >= SHORTEST_GUESSED]
+    redactor = Redactor([*passwords.values(), *secrets.values(), *others, *signed, *face.list_secrets()])
+    return Given(inherited, passwords, redactor)
 
 
 def open_passwords(plan: Plan, passphrase: Callable[[], str]) -> dict[str, str]:
@@ -166,9 +172,8 @@ def write_context(path: str, prepared: Prepared, told: dict[str, str]) -> None:
         "answers": [answer.as_dict() for answer in prepared.answers],
         "environment": told,
     }
-    fd = open_with_folder(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    fd = open_with_folder(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
-        os.fchmod(fd, 0o600)  # The previous run may have changed its mode.
         rest = json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogateescape")
         while rest:
             rest = rest[os.write(fd, rest) :]

@@ -41,7 +41,6 @@ class Launcher:
         self._request = request
         self._terminals = terminals
         self._context_path = os.path.join(request.config.context_dir, guard.name)
-        self._contexts: list[str] = []
         self._made = 0
 
     def launch(self, attempt: Attempt) -> Child | Ended:
@@ -76,28 +75,22 @@ class Launcher:
         return child
 
     def release(self, child: Child) -> None:
-        """Keep the context file of an ended run for the next one, which is cheaper than making another."""
+        """Close the log of an ended run and remove its context file."""
         child.log.close()
         if child.context_path:
-            self._contexts.append(child.context_path)
-
-    def close(self) -> None:
-        """Remove the context files."""
-        for path in self._contexts:
-            try:
-                os.unlink(path)
-            except OSError:
-                pass  # The script has removed it, or its folder has become read-only.
-        self._contexts.clear()
+            _remove(child.context_path)
 
     def _give(self, child: Child) -> None:
-        """Write the run's context file and set its environment."""
+        """Write the run's context file and set its environment.
+
+        Each run gets a new file: a script may have put a symbolic link or a pipe in place of its own.
+        """
         variables = describe(child.prepared)
-        context = self._contexts.pop() if self._contexts else self._new_context()
+        context = self._new_context()
         try:
             write_context(context, child.prepared, variables)
         except OSError:
-            self._contexts.append(context)
+            _remove(context)
             raise
         child.environment = child_environment(child.given, child.prepared, variables, context)
         child.context_path = context
@@ -106,3 +99,10 @@ class Launcher:
         """Name a file that no other process uses on any machine: it begins with the claimant's token."""
         self._made += 1
         return f"{self._context_path}-{self._made}.json"
+
+
+def _remove(context: str) -> None:
+    try:
+        os.unlink(context)
+    except OSError:
+        pass  # The script has removed it, or its folder has become read-only.

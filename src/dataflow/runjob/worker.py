@@ -120,7 +120,6 @@ class Worker:
                 child.kill("RunJob ended")
             if self._heartbeat is not None:
                 self._heartbeat.stop()
-            self._launcher.close()
 
     # finishing and claiming
 

@@ -68,7 +68,7 @@ def read_migrations() -> list[tuple[int, str, str]]:
     return found
 
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 """The number of the newest migration, so start-up need not read the folder; a test checks it."""
 
 

@@ -23,6 +23,7 @@ from dataflow.config.toml import load_toml
 from dataflow.errors import ConfigError
 from dataflow.model.record import record
 from dataflow.model.url_text import is_torn, names_password, percent_decode, split_server
+from dataflow.model.variable_names import CONNECTION_PREFIXES, list_secrets
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.declare.definitions import LAKE
 from dataflow.pipelines.spark.addresses import list_remote_secrets
@@ -32,7 +33,6 @@ from dataflow.secrets.known import KnownSecrets
 
 DEFAULT_LAKE = "lake"
 CONNECTION_KEYS = ("url", "encryptedpass", "password_variable")
-PREFIXES = ("DATAFLOW_CONN_", "AIRFLOW_CONN_")
 SPARK_KEYS = {
     "master": str,
     "remote": str,
@@ -42,7 +42,6 @@ SPARK_KEYS = {
     "copy_on_driver": bool,
 }
 SPARK_PLACES = ("master", "remote", "remote_variable")
-SECRET_VARIABLES = ("PASSKEY", "HAWK_KEY", "PGPASSWORD", "SPARK_CONNECT_AUTHENTICATE_TOKEN")
 SECRET_OPTION = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
 """Spark itself hides the values of options with such names."""
 SHORTEST_OPTION = 8  # `true` is not a secret, whatever the option's name
@@ -135,11 +134,8 @@ class PipelineSettings:
     def _list_secrets(self) -> Iterator[str]:
         """The readable secrets; encrypted ones are added when they are decrypted."""
         named = [table.get("password_variable", "") for table in self._declared.values()]
-        for name in (*SECRET_VARIABLES, *named):
-            yield self._environ.get(name, "")
-        for name, value in self._environ.items():
-            if name.startswith(PREFIXES) or name == "DATAFLOW_STORE":
-                yield from _list_url_secrets(value)
+        yield from (self._environ.get(name, "") for name in named)
+        yield from list_secrets(self._environ)
         yield from list_remote_secrets(self._environ.get(self._spark.get("remote_variable", ""), ""))
         for name, value in self._spark.get("options", {}).items():
             if SECRET_OPTION.search(name) and len(_option(value)) >= SHORTEST_OPTION:
@@ -218,22 +214,9 @@ def _lake(connection: Connection, origin: str) -> Connection:
     return connection
 
 
-def _list_url_secrets(url: str) -> list[str]:
-    """The passwords in a URL, as written and decoded; if it cannot be parsed, everything that may be one."""
-    scheme, slashes, rest = url.partition("://")
-    if not slashes or scheme == "lake":
-        return []
-    authority, path, query = split_server(rest)
-    if is_torn(authority, path, query):
-        return [rest.partition(":")[2].rpartition("@")[0]]
-    found = [authority.rpartition("@")[0].partition(":")[2]]
-    found += [part.partition("=")[2] for part in query.split("&") if names_password(part)]
-    return found + [percent_decode(secret) for secret in found]
-
-
 def list_variables(name: str) -> list[str]:
     plain = re.sub(r"[^A-Za-z0-9]", "_", name).upper()
-    return [prefix + plain for prefix in PREFIXES]
+    return [prefix + plain for prefix in CONNECTION_PREFIXES]
 
 
 def _tables(path: str, found: Any) -> dict[str, dict[str, str]]:

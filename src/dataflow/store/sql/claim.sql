@@ -170,8 +170,8 @@ WHERE run_id IN (SELECT ids.id FROM $ids) AND run_id < :run_id AND job_id = :job
 UPDATE work
 SET state = 'RUNNING', run_id = :run_id, not_before = NULL, reason = '', modified_at = $now_at,
     resubmitted = resubmitted OR state IN ('DONE', 'FAILED', 'INVALID'),
-    called_at = CASE WHEN state IN ('DONE', 'FAILED', 'INVALID')
-                     THEN (SELECT r.started_at FROM run r WHERE r.run_id = :run_id) ELSE called_at END
+    called_at = CASE WHEN state IN ('DONE', 'FAILED', 'INVALID') THEN $now_at ELSE called_at END,
+    called_run_id = CASE WHEN state IN ('DONE', 'FAILED', 'INVALID') THEN run_id ELSE called_run_id END
 WHERE work_id = :work_id AND state = :state AND run_id < :run_id
 RETURNING work_id
 

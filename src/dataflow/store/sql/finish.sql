@@ -52,7 +52,7 @@ RETURNING state
 UPDATE work
 SET state = CASE WHEN missing = 0 THEN 'CLAIMABLE' ELSE 'WAITING' END,
     resubmitted = FALSE, attempts = 0, losses = 0, returns = 0, not_before = NULL,
-    reason = 'an input changed while it ran', called_at = $now_at, modified_at = $now_at
+    reason = 'an input changed while it ran', called_at = $now_at, called_run_id = run_id, modified_at = $now_at
 WHERE work_id = :work_id AND run_id = :run_id AND state = 'RUNNING'
 RETURNING state
 

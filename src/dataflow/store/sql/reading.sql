@@ -172,7 +172,7 @@ WHERE dataset_id = :dataset_id AND version > 0 AND NOT withdrawn AND NOT stale A
 -- name: earlier_runs
 -- Runs of the same work before this one, since the last that was done, newest first; and whether the work was called
 -- for again since: resubmitted, or forced after it had failed.
-SELECT r.run_id, r.claimant, r.started_at < w.called_at FROM work w JOIN run r ON r.dataid = w.dataid
+SELECT r.run_id, r.claimant, r.run_id <= w.called_run_id FROM work w JOIN run r ON r.dataid = w.dataid
 WHERE w.work_id = :work_id AND r.work_id = w.work_id AND r.run_id < :run_id
   AND r.run_id > (SELECT coalesce(max(done.run_id), 0) FROM run done
                   WHERE done.dataid = w.dataid AND done.work_id = w.work_id AND done.outcome = 'DONE')
