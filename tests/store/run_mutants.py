@@ -94,6 +94,29 @@ CLAIM = [
         ending_runs.test_a_wait_for_a_revoked_run_ends_no_sooner_than_the_run,
     ),
     Mutant(
+        "claim.shorten_leases",
+        "outcome = 'CANCELLED'",
+        leases.test_a_store_clock_that_jumps_back_does_not_prolong_the_end_of_a_revoked_run,
+        "FALSE",
+    ),
+    Mutant(
+        "claim.shorten_leases",
+        "ended_at IS NULL",
+        leases.test_a_store_clock_that_jumps_back_does_not_prolong_a_lease,
+        "FALSE",
+    ),
+    Mutant(
+        "claim.shorten_leases",
+        "AND lease_until > $lease_now + lease_seconds",
+        leased(leases.test_a_lapsed_lease_is_freed_by_the_next_claim),
+    ),
+    Mutant(
+        "claim.shorten_waits",
+        "not_before > $lease_then + (",
+        leases.test_a_lapsed_lease_does_not_prolong_the_wait_of_other_work,
+        "not_before > 0 * (",
+    ),
+    Mutant(
         "claim.end_revoked",
         "AND outcome = 'CANCELLED'",
         ending_runs.test_only_a_revoked_run_is_ended_by_reporting_it_killed,

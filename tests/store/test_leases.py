@@ -235,3 +235,49 @@ def test_postgresql_judges_a_lease_by_its_own_clock(postgres_world: World) -> No
         time.sleep(0.01)
     assert world.renew(run) == set()
     world.take("to_clean", claimant="second")
+
+
+def test_a_store_clock_that_jumps_back_does_not_prolong_a_lease(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    world.take("to_clean")
+    world.advance(-5000)
+    assert world.claim("to_clean", claimant="second") == ()
+    world.advance(LEASE_SECONDS - 1)
+    assert world.claim("to_clean", claimant="second") == ()
+    world.advance(2)
+    world.take("to_clean", "1", claimant="second")
+
+
+def test_a_lapsed_lease_does_not_prolong_the_wait_of_other_work(world: World) -> None:
+    world.chain("raw", "clean", retries=1, retry_delay_seconds=60.0)
+    world.ready("raw", "1", "2")
+    world.do("to_clean", "1", RunOutcome.FAILED)
+    world.take("to_clean", "2", lease_seconds=10.0)
+    world.advance(11)
+    world.take("to_clean", "2", claimant="second")
+    world.advance(50)
+    world.take("to_clean", "1")
+
+
+def test_a_store_clock_that_jumps_back_does_not_prolong_a_wait(world: World) -> None:
+    world.chain("raw", "clean", retries=1, retry_delay_seconds=700.0)
+    world.ready("raw", "1")
+    world.do("to_clean", "1", RunOutcome.FAILED)
+    world.advance(-5000)
+    assert world.claim("to_clean") == ()
+    world.advance(699)
+    assert world.claim("to_clean") == ()
+    world.advance(2)
+    world.take("to_clean", "1")
+
+
+def test_a_store_clock_that_jumps_back_does_not_prolong_the_end_of_a_revoked_run(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    world.cancel(world.take("to_clean"))
+    world.resubmit("to_clean", "1")
+    world.advance(-5000)
+    assert world.claim("to_clean") == ()
+    world.advance(601)
+    world.take("to_clean", "1")

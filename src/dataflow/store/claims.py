@@ -25,7 +25,7 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
     look = tx.find("claim.look", job_id=plan.job_id)
     if look is None:
         raise errors.UnknownName(f"Job {plan.job.name} was removed. List: dataflow job list")
-    hold, ordered, max_running, _, _, _, revision, script_path, calendar_due, lapsed, *waits = look
+    hold, ordered, max_running, _, _, _, revision, script_path, calendar_due, lapsed, is_far, *waits = look
     if revision != plan.revision:
         return ClaimResult(again="plan")
     if calendar_due and not request.force and not request.intervals_added:
@@ -33,6 +33,8 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
     limit = 1 if plan.one_at_a_time else max_running
     if limit:
         tx.lock("claim.lock_job", job_id=plan.job_id)
+    if lapsed or is_far:
+        leases.shorten(tx, plan.job_id)
     freed = leases.free_lapsed(tx, plan, request) if lapsed or request.dead or request.killed else ()
     _end_waits(tx, plan.job_id, *waits)
     if not script_path and request.claimant.script_hash:  # otherwise the script could not be read

@@ -64,6 +64,12 @@ def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> tuple[Lap
     return tuple(freed)
 
 
+def shorten(tx: Transaction, job_id: int) -> None:
+    """Shorten leases and waits that end later than they can, because the store's clock was set back."""
+    tx.run("claim.shorten_leases", job_id=job_id)
+    tx.run("claim.shorten_waits", job_id=job_id)
+
+
 def free_work(tx: Transaction, work_id: int, run_id: int, reason: str) -> tuple[Any, ...] | None:
     """Return a lost run's work to the queue, with a longer delay each time; return its new state."""
     limits = {"max_losses": MAX_LOSSES, "delay_seconds": LOSS_DELAY_SECONDS}

@@ -64,6 +64,7 @@ WORDS = {
     "AND lease_until > extract(epoch from statement_timestamp())::double precision "
     "UNION ALL SELECT run_id FROM run WHERE outcome = 'CANCELLED' AND has_kill_command",
     "least": "least",
+    "greatest": "greatest",
     "random_id": "md5(random()::text || clock_timestamp()::text || pg_backend_pid())",
     "for_update": "FOR UPDATE",
     "skip_locked": "FOR UPDATE SKIP LOCKED",

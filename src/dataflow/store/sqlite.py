@@ -47,6 +47,7 @@ WORDS = {
     "WHERE outcome = 'CANCELLED' AND clock_id = boot_id() AND lease_until > boot_seconds() "
     "UNION ALL SELECT run_id FROM run WHERE outcome = 'CANCELLED' AND has_kill_command",
     "least": "min",
+    "greatest": "max",
     "random_id": "lower(hex(randomblob(16)))",
     "for_update": "",
     "skip_locked": "",

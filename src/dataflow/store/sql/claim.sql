@@ -1,10 +1,15 @@
 -- name: look
--- The job, and whether anything must be done before a claim: a calendar is due, a lease has lapsed, a wait is over.
+-- The job, and whether anything must be done before a claim: a calendar is due, a lease has lapsed, a wait is over; a
+-- lease or a wait ends later than it can, because the clock was set back.
 SELECT j.hold, j.ordered, j.max_running, j.lease_seconds, j.grace_seconds, j.retries, j.revision, j.script_path,
        EXISTS (SELECT 1 FROM job_input i JOIN calendar c ON c.dataset_id = i.dataset_id
                WHERE i.job_id = j.job_id AND c.due_at <= $due_now),
        EXISTS (SELECT 1 FROM run r WHERE r.job_id = j.job_id AND r.ended_at IS NULL
-               AND (r.lease_until <= $lease_now OR r.clock_id <> $clock_id)),
+               AND (r.lease_until <= $lease_now OR r.lease_until > $lease_now + r.lease_seconds
+                    OR r.clock_id <> $clock_id)),
+       EXISTS (SELECT 1 FROM work w WHERE w.job_id = j.job_id AND w.not_before IS NOT NULL
+               AND w.not_before_clock = $clock_id
+               AND w.not_before > $lease_then + $greatest(600, j.retry_delay_seconds, j.lease_seconds)),
        EXISTS (SELECT 1 FROM work w WHERE w.job_id = j.job_id AND w.not_before IS NOT NULL
                AND w.not_before_clock = $clock_id AND w.not_before <= $lease_then),
        EXISTS (SELECT 1 FROM work w WHERE w.job_id = j.job_id AND w.not_before IS NOT NULL
@@ -31,6 +36,28 @@ UNION
 SELECT run_id FROM run
 WHERE job_id = :job_id AND outcome = 'CANCELLED' AND has_kill_command AND :outliving
 ORDER BY run_id
+
+-- name: shorten_leases
+-- A lease that ends later than it can starts now: its run counts from its last renewal, which was earlier.
+UPDATE run SET lease_until = $lease_now + lease_seconds
+WHERE run_id IN (SELECT run_id FROM run
+                 WHERE job_id = :job_id AND outcome = 'CANCELLED' AND clock_id = $clock_id AND lease_until > $lease_then
+                 UNION ALL
+                 SELECT run_id FROM run WHERE job_id = :job_id AND ended_at IS NULL)
+  AND lease_until > $lease_now + lease_seconds
+
+-- name: shorten_waits
+-- The same of waits, which are at most as long as the longest there is: of a lost lease, a retry or a revoked run.
+-- Bounded.
+UPDATE work
+SET not_before = $lease_now + (SELECT $greatest(600, retry_delay_seconds, lease_seconds) FROM job
+                               WHERE job_id = :job_id)
+WHERE work_id IN (SELECT work_id FROM work
+                  WHERE job_id = :job_id AND not_before IS NOT NULL AND not_before_clock = $clock_id
+                    AND not_before > $lease_then + (SELECT $greatest(600, retry_delay_seconds, lease_seconds) FROM job
+                                                    WHERE job_id = :job_id)
+                  LIMIT 1000 $skip_locked)
+  AND not_before IS NOT NULL
 
 -- name: list_lapsed
 -- Runs of a job that are seen to be dead: the lease has lapsed, the machine was restarted, or the claimant is gone.
