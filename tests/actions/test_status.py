@@ -11,7 +11,7 @@ from dataflow.actions.register import add_dataset, add_job
 from dataflow.actions.status import DatasetStatus, JobStatus, find_span, first_missing, get_status
 from dataflow.model.dataid import dataid_range, sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.records import Dataset, Job
+from dataflow.model.records import Dataset, Job, JobInput
 from dataflow.model.status import RunOutcome
 from dataflow.model.wording import utc_text
 from tests.store.world import World
@@ -235,6 +235,31 @@ def test_a_schedule_that_has_not_begun_is_not_overdue(world: World) -> None:
     start = utc_text(world.store.read.get_now() + 10 * 86400)[:10]
     add_job(world.store, Job("daily", (), ("out",), schedule="@daily", start=start))
     assert job(world, "daily").overdue is None
+
+
+def test_work_whose_interval_has_not_ended_is_not_late(world: World) -> None:
+    now = world.store.read.get_now()
+    days = [utc_text(now + day * 86400)[:10] for day in (-3, -1, 0)]
+    for name in ("sales", "rates"):
+        add_dataset(world.store, Dataset(name, grain="daily"))
+    inputs = (JobInput("sales"), JobInput("rates"))
+    add_job(world.store, Job("digest", inputs, schedule="@daily", start=days[1], catchup=True))
+    world.ready("sales", *days)
+    world.poke("UPDATE work SET called_at = '2020-01-01T00:00:00.000Z'")
+    found = job(world, "digest")
+    assert (found.counts["WAITING"], found.oldest) == (3, None)  # before the start, overdue, not ended
+    assert found.overdue is not None
+    assert found.overdue.intervals == 1
+    assert add_due_intervals(world.store, world.plan("digest")) == 1
+    oldest = job(world, "digest").oldest
+    assert oldest is not None
+    assert (oldest.dataid, oldest.state, oldest.age_seconds < 3600) == (days[1], "WAITING", True)
+    world.ready("rates", *days)
+    oldest = job(world, "digest").oldest
+    assert oldest is not None
+    assert (oldest.dataid, oldest.state, oldest.age_seconds < 3600) == (days[1], "CLAIMABLE", True)
+    world.do("digest", days[1])
+    assert job(world, "digest").oldest is None
 
 
 def test_a_run_is_late_when_it_takes_much_longer_than_usual(world: World) -> None:

@@ -459,6 +459,22 @@ def test_a_newer_input_makes_the_output_stale(world: World) -> None:
     assert world.status("clean", "1.0") == "STALE"
 
 
+def test_done_work_with_a_stale_input_says_how_to_make_the_input_current(world: World) -> None:
+    world.chain("raw", "clean", "sums")
+    world.ready("raw", "7")
+    world.do("to_clean", "7")
+    world.do("to_sums", "7")
+    assert ask(world, "to_sums", "7").next == ""
+    world.ready("raw", "7", again=True)
+    found = ask(world, "to_sums", "7")
+    assert found.verdict.startswith("READY: already done by run ")
+    assert "; input clean/7 is not ready: job to_clean is STALE: an input has" in found.verdict
+    assert answers(found)["ready"] == "no"
+    assert found.next == ask(world, "to_clean", "7").next == "RunJob --job to_clean, followed by its script"
+    world.do("to_clean", "7")
+    assert ask(world, "to_sums", "7").verdict.startswith("STALE: ")
+
+
 def test_a_limit_on_running_work_names_the_runs_that_fill_it(world: World) -> None:
     world.chain("raw", "clean", max_running=1)
     world.ready("raw", "1.0", "2.0")

@@ -36,14 +36,18 @@ if TYPE_CHECKING:
 
 def list_missing(case: WorkCase, explain_producer: Callable[[WorkCase], Reason]) -> list[Reason]:
     """Return every needed input chunk that is not ready, with the reason and the next command."""
-    found = []
-    for source in case.plan.inputs:
-        for dataid in needed_by(case.plan, source, case.dataid):
-            chunk = case.find_chunk(source.dataset_id, dataid)
-            if chunk is None or not chunk.is_ready:
-                found.append(_why_missing(case, source, dataid, chunk, explain_producer))
+    found = [_why_missing(case, *lacking, explain_producer) for lacking in _list_lacking(case)]
     latest = [source for source in case.plan.inputs if source.mapping == LATEST]
     return found + [_why_uncovered(case, source) for source in latest if not find_latest(case, source)]
+
+
+def list_stale(case: WorkCase, explain_producer: Callable[[WorkCase], Reason]) -> list[Reason]:
+    """Return every needed input chunk that is STALE, with the reason and the next command."""
+    return [
+        _why_missing(case, source, dataid, chunk, explain_producer)
+        for source, dataid, chunk in _list_lacking(case)
+        if chunk is not None and chunk.stale
+    ]
 
 
 def find_latest(case: WorkCase, source: PlanInput) -> Pin | None:
@@ -79,6 +83,16 @@ def next_interval(case: WorkCase, source: PlanInput) -> Reason | None:
 def time_of(seconds: float) -> str:
     """Return a time as ISO text in UTC."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def _list_lacking(case: WorkCase) -> list[tuple[PlanInput, str, ChunkFacts | None]]:
+    found = []
+    for source in case.plan.inputs:
+        for dataid in needed_by(case.plan, source, case.dataid):
+            chunk = case.find_chunk(source.dataset_id, dataid)
+            if chunk is None or not chunk.is_ready:
+                found.append((source, dataid, chunk))
+    return found
 
 
 def _why_missing(

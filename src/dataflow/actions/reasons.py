@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from dataflow.actions.blockers import list_blockers, list_job_holds
-from dataflow.actions.missing import list_missing
+from dataflow.actions.missing import list_missing, list_stale
 from dataflow.actions.next_commands import (
     follow_command,
     force_command,
@@ -64,7 +64,10 @@ def explain(case: WorkCase) -> Explanation:
         return Explanation(Status.RUNNING, (_running(case, work, run),), (), (), run)
     if work.state is WorkState.DONE:
         status, reason = _done(case, work, run)
-        return Explanation(status, (reason,), (), (), run)
+        stale = list_stale(case, _explain_producer) if status is Status.READY else []
+        if stale:  # the work is done again once its input is current
+            reason = replace(reason, next=stale[0].next)
+        return Explanation(status, (reason, *stale), tuple(stale), (), run)
     if work.state in (WorkState.FAILED, WorkState.INVALID):
         return Explanation(Status(work.state), (_ended(case, work, run),), (), (), run)
     return _explain_open(case, work, run)

@@ -118,12 +118,12 @@ def get_status(store: Store) -> StoreStatus:
     open_groups: dict[int, list[OpenGroup]] = {}
     for group in store.read.list_open_groups():
         open_groups.setdefault(group.job_id, []).append(group)
-    chained = store.read.list_chained_jobs()
+    paced = store.read.list_paced_jobs()
     overdue, longest = list_overdue(store), list_oldest_runs(store, now)
     for job in store.read.list_job_holds():
         groups = [replace(group, hold=group.hold or job.hold) for group in open_groups.get(job.job_id, ())]
         counts = _counts(groups, totals.get(job.job_id, 0))
-        called = _called_from_outside(store, groups) if job.job_id in chained else groups
+        called = _whose_turn_has_come(store, groups) if job.job_id in paced else groups
         oldest, due = _oldest(store, called, now), overdue.get(job.job)
         jobs.append(JobStatus(job.job, job.kind, counts, oldest, due, longest.get(job.job_id), job.hold))
         for state in (WorkState.FAILED, WorkState.INVALID):
@@ -140,8 +140,8 @@ def _counts(groups: list[OpenGroup], total: int) -> dict[str, int]:
     return counts
 
 
-def _called_from_outside(store: Store, groups: list[OpenGroup]) -> list[OpenGroup]:
-    """Leave out the WAITING work that only the job's own last output calls for: its turn has not come."""
+def _whose_turn_has_come(store: Store, groups: list[OpenGroup]) -> list[OpenGroup]:
+    """Leave out WAITING work that lacks its interval, or that only the job's own last output calls for."""
     found = []
     for group in groups:
         if group.state != WorkState.WAITING or group.hold:

@@ -67,7 +67,7 @@ def add_intervals(tx: Transaction, calendar: DueCalendar, name: str, addition: A
     pairs = [pair for pair in addition.pairs if pair[0] not in known]
     if not pairs:
         return 0
-    count = chunks.make_ready(tx, calendar.dataset_id, pairs, again=False)
+    count = chunks.make_ready(tx, calendar.dataset_id, pairs, again=False, by_clock=True)
     dataid = pairs[0][0] if len(pairs) == 1 else ""
     entry = JournalEntry("ready", actor, "", name, dataid, to_state="READY", items=count, why="by the clock")
     write_journal(tx, entry)

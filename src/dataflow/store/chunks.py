@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     Pair = tuple[str, str]
 
 
-def make_ready(tx: Transaction, dataset_id: int, pairs: Sequence[Pair], again: bool) -> int:
-    """Publish chunks that come from outside; return how many changed."""
+def make_ready(
+    tx: Transaction, dataset_id: int, pairs: Sequence[Pair], again: bool, by_clock: bool = False
+) -> int:
+    """Publish chunks that come from outside or, `by_clock`, of a calendar; return how many changed."""
     batch = tx.batch(pairs)
     ready: set[str] = set()
     producer = tx.find("publish.producer", dataset_id=dataset_id)
@@ -45,7 +47,8 @@ def make_ready(tx: Transaction, dataset_id: int, pairs: Sequence[Pair], again: b
     moved = [pair for pair in pairs if pair[0] in changed] if len(changed) < len(pairs) else pairs
     gained = [pair for pair in moved if pair[0] not in ready] if ready else moved
     renewed = [pair for pair in moved if changed[pair[0]] > 1]
-    chunks_changed(tx, dataset_id, ChunkChange(gained=gained, renewed=renewed, published=True))
+    change = ChunkChange(gained=gained, renewed=renewed, published=True, by_clock=by_clock)
+    chunks_changed(tx, dataset_id, change)
     if has_one_place and changed:
         _opened(tx, tx.rows("publish.clean_place", dataset_id=dataset_id))
     return len(changed)

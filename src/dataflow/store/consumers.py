@@ -70,12 +70,14 @@ class ChunkChange:
 
     `gained` became ready, `lost` stopped being ready, `renewed` have a newer version than any consumer read.
     `published`: the gained chunks are also new, not merely readable again.
+    `by_clock`: they are intervals that have ended; the age of work that waited for them counts from now on.
     """
 
     gained: Sequence[Pair] = ()
     lost: Sequence[Pair] = ()
     renewed: Sequence[Pair] = ()
     published: bool = False
+    by_clock: bool = False
 
     @property
     def size(self) -> int:
@@ -171,6 +173,8 @@ def _others_changed(
 ) -> list[tuple[int, Pair]]:
     """Update consumers that read the chunks their mapping names; return the outputs that became stale."""
     known = arrive(tx, consumers, {key: change.gained for key, change in changes.items()})
+    if known and any(change.by_clock for change in changes.values()):
+        tx.run("publish.call_by_clock", **tx.calls(known))
     if lost := _calls_of(consumers, {key: change.lost for key, change in changes.items()}):
         for consumer in consumers:
             if consumer.leaves_days_out:

@@ -209,12 +209,12 @@ class WorkReads(Reads):
             for job_id, state, hold, count, since in self._rows("status.open_work")
         ]
 
-    def list_chained_jobs(self) -> set[int]:
-        """Return the ids of the jobs that read the previous chunk of their own output."""
-        return {row[0] for row in self._rows("status.chained_jobs")}
+    def list_paced_jobs(self) -> set[int]:
+        """Return the ids of the jobs that read a calendar or the previous chunk of their own output."""
+        return {row[0] for row in self._rows("status.paced_jobs")}
 
     def find_waiting_since(self, job_id: int) -> Any | None:
-        """Return since when a chained job's WAITING work is called for by another's chunk; None for none."""
+        """Return since when WAITING work of a paced job is called for and has its turn; None for none."""
         return first_of(self._find("status.waiting_since", job_id=job_id))
 
     def list_miscounted_work(self, most: int) -> list[WrongWork]:

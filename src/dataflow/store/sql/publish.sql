@@ -166,6 +166,12 @@ UPDATE work SET state = 'CLAIMABLE', reason = '', modified_at = $now_at
 WHERE (job_id, dataid) IN (SELECT calls.job_id, calls.dataid FROM $calls)
   AND state = 'WAITING' AND missing = 0 AND not_before IS NULL
 
+-- name: call_by_clock
+-- Work that another input called for before its interval was added: its age counts from now on.
+UPDATE work SET called_at = $now_at
+WHERE (job_id, dataid) IN (SELECT calls.job_id, calls.dataid FROM $calls)
+  AND state IN ('WAITING', 'CLAIMABLE') AND run_id = 0
+
 -- name: tried_among
 -- The calls to work that a run has had.
 SELECT calls.job_id, calls.position, calls.dataid, calls.sort_key, calls.number FROM $calls

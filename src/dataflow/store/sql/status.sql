@@ -32,20 +32,27 @@ WHERE job_id = :job_id AND state = :state AND state <> 'DONE' AND state <> 'RUNN
   AND called_at = :called_at
 ORDER BY priority DESC, sort_key LIMIT 1
 
--- name: chained_jobs
--- Jobs that read the previous chunk of their own output, so each run calls for the next dataid.
+-- name: paced_jobs
+-- Jobs whose work may be called for before its turn: they read the previous chunk of their own output, so each run
+-- calls for the next dataid, or a calendar, whose interval may end after another input is ready.
 SELECT DISTINCT i.job_id FROM job_input i
-JOIN job_output o ON o.dataset_id = i.dataset_id AND o.job_id = i.job_id
-WHERE i.mapping = 'previous'
+LEFT JOIN job_output o ON o.dataset_id = i.dataset_id AND o.job_id = i.job_id
+LEFT JOIN calendar c ON c.dataset_id = i.dataset_id
+WHERE (i.mapping = 'previous' AND o.job_id IS NOT NULL) OR (i.mapping <> 'latest' AND c.dataset_id IS NOT NULL)
 
 -- name: waiting_since
--- When the oldest waiting work of such a job was called for by a chunk that it has not produced itself.
+-- When the oldest waiting work of such a job was called for by a chunk that it has not produced itself; not work that
+-- lacks a calendar's interval: that has not ended, or is overdue, or is never added.
 SELECT min(w.called_at) FROM work w
 WHERE w.job_id = :job_id AND w.state = 'WAITING' AND w.hold = FALSE
   AND EXISTS (SELECT 1 FROM work_input x
       JOIN job_input i ON i.job_id = w.job_id AND i.position = x.position AND i.mapping <> 'latest'
       WHERE x.work_id = w.work_id AND x.present > 0
         AND NOT EXISTS (SELECT 1 FROM job_output o WHERE o.dataset_id = i.dataset_id AND o.job_id = w.job_id))
+  AND NOT EXISTS (SELECT 1 FROM work_input x
+      JOIN job_input i ON i.job_id = w.job_id AND i.position = x.position AND i.mapping <> 'latest'
+      JOIN calendar c ON c.dataset_id = i.dataset_id
+      WHERE x.work_id = w.work_id AND x.present < x.needed)
 
 -- name: ended_badly
 -- Failed or invalid work of a job, in order.
