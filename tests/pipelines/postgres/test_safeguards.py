@@ -207,8 +207,8 @@ def test_a_table_of_one_dataset_is_not_written_by_another(postgres_url: str, dat
 
 
 def test_a_run_whose_id_was_used_before_its_store_was_restored_is_published(postgres_url: str) -> None:
-    load(make_target(postgres_url, 2), make_rows(4, "old"))
-    load(make_target(postgres_url, 2), make_rows(3, "new"))
+    load(make_target(postgres_url, 2, claim="before"), make_rows(4, "old"))
+    load(make_target(postgres_url, 2, claim="after"), make_rows(3, "new"))
     assert read_orders(postgres_url) == [(number, "new") for number in range(3)]
     with pytest.raises(Conflict, match=r"was already appended to public\.orders by run 0"):
-        load(make_target(postgres_url, 2, strategy="append"), make_rows(3, "again", first=9))
+        load(make_target(postgres_url, 2, strategy="append", claim="later"), make_rows(3, "again", first=9))
