@@ -11,6 +11,10 @@ import stat
 from dataflow.errors import BadInput, ConfigError
 from dataflow.private_files import make_private_folder
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _HEX_DIGITS = frozenset("0123456789abcdef")
 
 
@@ -80,32 +84,12 @@ def is_dead(directory: str, name: str) -> bool:
 
     A missing, unreadable, copied or held lock returns False.
     """
-    try:
-        fd = os.open(_path_of(directory, name), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
-        return False
-    try:
-        # Shared, so that two processes asking at once do not take each other for the claimant.
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        return not _is_copy(fd)
-    except OSError:
-        return False
-    finally:
-        os.close(fd)
+    return _look_at(directory, name, _is_free)
 
 
 def was_taken_here(directory: str, name: str) -> bool:
     """Return True if the claimant took its lock in this folder; the copy of a lock proves nothing."""
-    try:
-        fd = os.open(_path_of(directory, name), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
-        return False
-    try:
-        return not _is_copy(fd)
-    except OSError:
-        return False
-    finally:
-        os.close(fd)
+    return _look_at(directory, name, lambda _fd: True)
 
 
 def remove_dead(directory: str, name: str) -> bool:
@@ -116,9 +100,25 @@ def remove_dead(directory: str, name: str) -> bool:
     return True
 
 
-def _is_copy(fd: int) -> bool:
-    """Return True for a lock with another file's identity; an empty one is of an older version."""
-    return os.pread(fd, 64, 0) not in (b"", _identity(fd))
+def _look_at(directory: str, name: str, test: Callable[[int], bool]) -> bool:
+    """Return the test of a lock file; False if it is missing, unreadable or a copy."""
+    try:
+        fd = os.open(_path_of(directory, name), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        # A lock with another file's identity is a copy; an empty one is of an older version.
+        return os.pread(fd, 64, 0) in (b"", _identity(fd)) and test(fd)
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+
+
+def _is_free(fd: int) -> bool:
+    # Shared, so that two processes asking at once do not take each other for the claimant.
+    fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    return True
 
 
 def _identity(fd: int) -> bytes:
