@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dataflow.errors import BadInput, ConfigError
-from dataflow.runjob.lock import ClaimantLock, is_dead, remove_dead, was_taken_here
+from dataflow.runjob.lock import ClaimantLock, is_copy, is_dead, remove_dead
 from tests.runjob.claimant import Claimant, wait_until
 
 
@@ -54,8 +54,8 @@ def test_the_copy_of_a_lock_proves_nothing_about_its_claimant(tmp_path: Path) ->
     claimant = Claimant(tmp_path, "say(); wait()")
     copy = str(tmp_path / "copy")
     shutil.copytree(claimant.directory, copy)
-    assert not was_taken_here(copy, claimant.name)
-    assert was_taken_here(claimant.directory, claimant.name)
+    assert is_copy(copy, claimant.name)
+    assert not is_copy(claimant.directory, claimant.name)
     assert not is_dead(copy, claimant.name)
     claimant.kill()
     claimant.end()
@@ -64,10 +64,10 @@ def test_the_copy_of_a_lock_proves_nothing_about_its_claimant(tmp_path: Path) ->
 def test_an_empty_lock_is_of_an_older_version_and_a_folder_is_no_lock(tmp_path: Path) -> None:
     (tmp_path / "beef.lock").touch()
     assert is_dead(str(tmp_path), "beef")
-    assert was_taken_here(str(tmp_path), "beef")
+    assert not is_copy(str(tmp_path), "beef")
     (tmp_path / "cafe.lock").mkdir()
     assert not is_dead(str(tmp_path), "cafe")
-    assert not was_taken_here(str(tmp_path), "cafe")
+    assert not is_copy(str(tmp_path), "cafe")
 
 
 def test_the_lock_is_held_as_long_as_either_runjob_or_its_guard_lives(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 
 from dataflow.config.project import PROJECT_FILE, PROPERTIES_FILE, STORE_FILE, find_file
 from dataflow.config.store_url import SQLITE, StoreUrl, split_store_url
@@ -62,8 +61,7 @@ def default_lock_dir(address: StoreUrl, state_dir: str) -> str:
     """Return the lock folder that all processes of this user share for this store on this machine."""
     if address.kind != SQLITE:
         # Not $TMPDIR: it may differ between cron and a login shell, which would not see each other's locks.
-        store = re.sub(r"[^\w.-]", "_", f"{address.hosts.replace(':5432', '')}_{address.database}")
-        return f"/tmp/dataflow-{os.geteuid()}/locks/{store}"
+        return f"/tmp/dataflow-{os.geteuid()}/locks"
     if address.path == _MEMORY:
         return os.path.join(state_dir, "locks")
     file = os.path.realpath(address.path)

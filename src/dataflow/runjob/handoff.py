@@ -20,7 +20,7 @@ from dataflow.model.records import Claimant, ClaimRequest
 from dataflow.runjob.endings import as_accepted, handed_back, not_started, refused
 from dataflow.runjob.environment import make_given
 from dataflow.runjob.kill_command import KillCommand
-from dataflow.runjob.lock import is_dead, remove_dead, was_taken_here
+from dataflow.runjob.lock import is_copy, is_dead, remove_dead
 from dataflow.runjob.processes import boottime, kill_orphans, kill_runs, list_run_ids
 from dataflow.store.leases import Taken, boot_id
 
@@ -234,7 +234,7 @@ class Handoff:
         found = [
             (run_id, name)
             for run_id, name in self._store.list_taken(taken, list_run_ids)
-            if run_id not in self._ended and was_taken_here(lock_dir, name)
+            if run_id not in self._ended and not is_copy(lock_dir, name)
         ]
         if found and not kill_runs(found):
             reason = f"run {found[-1][0]} lost this work, but its processes cannot be ended yet"

@@ -87,9 +87,9 @@ def is_dead(directory: str, name: str) -> bool:
     return _look_at(directory, name, _is_free)
 
 
-def was_taken_here(directory: str, name: str) -> bool:
-    """Return True if the claimant took its lock in this folder; the copy of a lock proves nothing."""
-    return _look_at(directory, name, lambda _fd: True)
+def is_copy(directory: str, name: str) -> bool:
+    """Return True if this folder holds only a copy of the claimant's lock: it works for another store."""
+    return is_claimant_name(name) and _look_at(directory, name, _has_other_identity)
 
 
 def remove_dead(directory: str, name: str) -> bool:
@@ -101,14 +101,13 @@ def remove_dead(directory: str, name: str) -> bool:
 
 
 def _look_at(directory: str, name: str, test: Callable[[int], bool]) -> bool:
-    """Return the test of a lock file; False if it is missing, unreadable or a copy."""
+    """Return the test of a lock file; False if it is missing or unreadable."""
     try:
         fd = os.open(_path_of(directory, name), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
         return False
     try:
-        # A lock with another file's identity is a copy; an empty one is of an older version.
-        return os.pread(fd, 64, 0) in (b"", _identity(fd)) and test(fd)
+        return test(fd)
     except OSError:
         return False
     finally:
@@ -118,7 +117,12 @@ def _look_at(directory: str, name: str, test: Callable[[int], bool]) -> bool:
 def _is_free(fd: int) -> bool:
     # Shared, so that two processes asking at once do not take each other for the claimant.
     fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    return True
+    return not _has_other_identity(fd)
+
+
+def _has_other_identity(fd: int) -> bool:
+    """Return True for the copy of a lock; an empty one is of an older version."""
+    return os.pread(fd, 64, 0) not in (b"", _identity(fd))
 
 
 def _identity(fd: int) -> bytes:
