@@ -117,7 +117,7 @@ def test_a_dry_run_of_a_pipeline_shows_its_plan_and_runs_nothing(example: Projec
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("run -j 2 {}", "-j is only for scripts"),
+        ("run -j 2 {}", "-j needs --drain"),
         ("run --lease 5m {}", "--lease is only for scripts"),
         ("run {} --grace 5s", "--grace is only for scripts"),
         ("run {} --kill-command true", "--kill-command is only for scripts"),
