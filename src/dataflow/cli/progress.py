@@ -67,8 +67,7 @@ class _Line:
             noun = "row" if (rows if total is None else total) == 1 else "rows"
             rate = f"{rows / max(seconds, 0.001):,.0f} rows/s"
             text += f", {pages:,} page{'s' * (pages != 1)}, {rows:,}{of_all} {noun}, {rate}"
-        if len(self.runs) > 1:  # a longer line could not be erased
-            text = text[: shutil.get_terminal_size().columns - 2]
+        text = text[: shutil.get_terminal_size().columns - 2]  # a longer line could not be erased
         print(f"\r\x1b[K{text} …", end="", file=sys.stderr, flush=True)
         self.shown_at, self.is_shown = time.monotonic(), True
 
