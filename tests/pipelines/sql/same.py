@@ -1225,6 +1225,8 @@ exists (select from teams where teams.id = orders.team)
 }
 
 QUERIES = r'''
+select paid as u from orders intersect select length(upper(name)) <> all(array[2,3]) and code = array_to_string(tags, ',') from orders
+select id, upper(name) <> all(tags) as a, upper(name) <> all('{}'::text[]) as b, null::text <> all(tags) as c, upper(name) <> all(array['x', null]) as d, upper(name) <> all(null::text[]) as f from orders
 select 1.5 as u from orders union select round(case when upper(name) = any(tags) then (extract(epoch from done) - price) end, 2) from orders
 select 1.5 as u from orders union select round(case when jsonb_typeof(to_jsonb(name)) = any(tags) then (extract(epoch from done) - price) end, 2) from orders
 select id, upper(name) = any(tags) as a, upper(name) = any('{}'::text[]) as b, null::text = any(tags) as c, upper(name) = any(array[upper(name), null]) as d, upper(name) = any(array[null::text]) as e, upper(name) = any(null::text[]) as f from orders

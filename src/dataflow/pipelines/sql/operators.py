@@ -194,10 +194,10 @@ def _compare_items(work: Work, node: exp.Binary) -> Typed:
     inner = compare(work, operator, [Typed("s.l", left.type), item], node)
     if inner.calls_python:
         work.refuse(node, f"is not supported on Spark for elements of type {items.type.postgres}")
-    if inner.sql == "(s.l = item)" and not every:
+    if inner.sql == ("(s.l <> item)" if every else "(s.l = item)"):
         # No lambda: it keeps Spark from calling Python around it in a UNION of a table with itself.
-        found = f"ARRAY_CONTAINS({items.sql}, {left.sql})"
-        return Typed(f"CASE WHEN SIZE({items.sql}) = 0 THEN FALSE ELSE {found} END", BOOLEAN)
+        found = f"{'NOT ' if every else ''}ARRAY_CONTAINS({items.sql}, {left.sql})"
+        return Typed(f"CASE WHEN SIZE({items.sql}) = 0 THEN {str(every).upper()} ELSE {found} END", BOOLEAN)
     sides = f"NAMED_STRUCT('l', {left.sql}, 'a', {items.sql})"
     return Typed(f"TRANSFORM(ARRAY({sides}), s -> {word}(s.a, item -> {inner.sql}))[0]", BOOLEAN)
 
