@@ -17,7 +17,15 @@ def kept(touched: str) -> Scenario:
     )
 
 
+def aged(touched: str) -> Scenario:
+    return lambda world: days.test_an_interval_that_is_added_keeps_the_age_of_work_that_was_tried_or_marked(
+        world, touched
+    )
+
+
 SOME_DAYS = [
+    Mutant("publish.call_by_clock", "AND state IN ('WAITING', 'CLAIMABLE')", aged("marked")),
+    Mutant("publish.call_by_clock", "AND run_id = 0", aged("tried")),
     Mutant("claim.insert_forced_inputs", "AND NOT c.withdrawn", flawed("withdrawn")),
     Mutant("claim.insert_forced_inputs", "AND NOT c.stale", flawed("stale")),
     Mutant("claim.insert_forced_inputs", "AND c.dirty_run_id IS NULL", flawed("being overwritten")),

@@ -41,11 +41,6 @@ HARMLESS = {
     ("operate.acknowledge_work", "state = 'WAITING'"): "the same CHECK",
     ("operate.acknowledge_work", "not_before IS NOT NULL"): "without a wait the state does not change",
     ("registration.delete_uncalled", "x.present > 0"): "delete_uncalled_inputs has asked before",
-    ("publish.call_by_clock", "state IN"): "sets the age of work, which only open work shows",
-    (
-        "publish.call_by_clock",
-        "run_id = 0",
-    ): "sets the age of work; that of tried work may count from its interval",
     ("publish.do_again", "r.run_id = w.run_id"): "a join",
     ("publish.clean_place", "dirty_run_id IS NOT NULL"): "names the index",
 }

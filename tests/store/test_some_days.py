@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from dataflow.actions.calendar import add_due_intervals
+from dataflow.actions.register import add_dataset, add_job
+from dataflow.model.records import Dataset, Job, JobInput
 from dataflow.model.status import RunOutcome, WorkState
+from dataflow.model.wording import utc_text
 from tests.store.races import Doing
 from tests.store.test_interleavings import both_orders, first
 from tests.store.world import World
@@ -103,3 +107,22 @@ def test_work_forced_on_a_day_that_is_left_out_beside_a_withdrawal_counts_nothin
     force: Doing = lambda world: world.claim("digest", dataid=SATURDAY, force=True)  # noqa: E731
     both_orders(postgres_world, force, lambda world: world.withdraw("sales", SATURDAY), first)
     assert postgres_world.present("digest", SATURDAY) == [(1, 0)]
+
+
+@pytest.mark.parametrize("touched", ["tried", "marked"])
+def test_an_interval_that_is_added_keeps_the_age_of_work_that_was_tried_or_marked(
+    world: World, touched: str
+) -> None:
+    day = utc_text(world.store.read.get_now() - 86400)[:10]
+    add_dataset(world.store, Dataset("sales", grain="daily"))
+    add_job(world.store, Job("digest", (JobInput("sales"),), schedule="@daily", start=day, catchup=True))
+    world.ready("sales", day)
+    if touched == "tried":
+        world.finish(world.force("digest", day), RunOutcome.FAILED)
+        world.resubmit("digest", day)
+        assert world.states("digest")[day] == "WAITING"
+    else:
+        world.mark("digest", day, WorkState.FAILED)
+    world.poke("UPDATE work SET called_at = '2020-01-01T00:00:00.000Z'")
+    assert add_due_intervals(world.store, world.plan("digest")) == 1
+    assert world.select("SELECT count(*) FROM work WHERE called_at < '2021-01-01'") == [(1,)]
