@@ -17,7 +17,7 @@ from benchmarks.place import NO_POSTGRES, Place
 from benchmarks.server import PrivateServer, find_wheel
 from dataflow.errors import ConfigError, DataFlowError
 
-NEEDED = ("pyspark", "pyarrow", "pandas", "httpcore", "orjson", "pgpq", "psycopg", "httpx")
+NEEDED = ("pyspark", "pyarrow", "pandas", "httpcore", "msgspec", "orjson", "pgpq", "psycopg", "httpx")
 JDBC_JAR = "/usr/share/java/postgresql.jar"
 HEAP_MB = 1024
 """What Spark's Java may have, unless a project says otherwise."""

@@ -32,6 +32,8 @@ MAPPING = [
     ("nested.deep", "deep", "numeric(9,3)"),
 ]
 FIELDS = parse_fields(MAPPING)
+FLAT = FIELDS[:-1]
+"""The fields that are not nested."""
 ID = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
 
 SOME_NUMBERS = ("0", "-0", "0.0", "-0.0", "1e400", "1e-400", "1e-50", "0.1", "12.34", "9999999.99")
@@ -127,13 +129,18 @@ PLAIN: dict[str, st.SearchStrategy[str]] = {
 
 
 @st.composite
-def pages(draw: st.DrawFn) -> bytes:
+def pages(draw: st.DrawFn, nested: bool = True) -> bytes:
     """Mostly valid rows, with up to three columns of arbitrary values, present once, twice or not at all."""
-    wild = draw(st.sets(st.sampled_from([*PLAIN, "extra", "nested.deep"]), max_size=3))
+    plain_ones = {key: plain for key, plain in PLAIN.items() if nested or key != "nested"}
+    wild = draw(
+        st.sets(st.sampled_from([*plain_ones, "extra", *(["nested.deep"] if nested else [])]), max_size=3)
+    )
     rows = []
     for _ in range(draw(st.integers(0, 4))):
         pairs = [
-            (key, draw(plain | st.just("null"))) for key, plain in sorted(PLAIN.items()) if key not in wild
+            (key, draw(plain | st.just("null")))
+            for key, plain in sorted(plain_ones.items())
+            if key not in wild
         ]
         pairs += [
             (key, draw(scalars | trees)) for key in sorted(wild) for _ in range(draw(st.integers(0, 2)))

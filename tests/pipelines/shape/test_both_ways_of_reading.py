@@ -16,7 +16,7 @@ from dataflow.pipelines.shape.json_text import keeps_digits, keeps_texts, parse_
 from dataflow.pipelines.shape.shaped import Shaped
 from dataflow.pipelines.shape.shaper import Shaper
 from dataflow.pipelines.shape.values import Unfit, convert
-from tests.pipelines.shape.random_pages import FIELDS, MAPPING, number_texts, pages
+from tests.pipelines.shape.random_pages import FIELDS, FLAT, MAPPING, number_texts, pages
 from tests.pipelines.shape.value_cases import FITS, UNFIT
 
 KINDS = ["numeric(12,2)", "numeric", "numeric(38,0)", "text"]
@@ -57,9 +57,9 @@ def found(shaped: Shaped) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]], 
     return shaped.batch.to_pylist(), sorted(rejects), dict(shaped.missing)
 
 
-def expected_types(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def expected_types(rows: list[dict[str, Any]], fields: tuple[Field, ...] = FIELDS) -> list[dict[str, Any]]:
     """As Arrow stores them: a real has fewer digits than Python's float."""
-    schema = Shaper(FIELDS).schema
+    schema = Shaper(fields).schema
     made: list[dict[str, Any]] = pa.RecordBatch.from_pylist(rows, schema=schema).to_pylist()
     return made
 
@@ -89,6 +89,16 @@ def test_a_page_converts_each_value_as_if_it_were_alone(body: bytes) -> None:
     shaped.batch.validate(full=True)
     keys = set().union(*(row for row in parse_exactly(body)["results"] if isinstance(row, dict)))
     assert set(shaped.new) == keys - {key for key, *_ in MAPPING} - {"nested"}
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@given(pages(nested=False))
+def test_a_page_of_flat_rows_converts_each_value_as_if_it_were_alone(body: bytes) -> None:
+    (shaped,) = Shaper(FLAT).shape(body, 1)
+    good, rejects, missing = expected(body, FLAT)
+    assert found(shaped) == (expected_types(good, FLAT), rejects, missing)
+    keys = set().union(*(row for row in parse_exactly(body)["results"] if isinstance(row, dict)))
+    assert set(shaped.new) == keys - {key for key, *_ in MAPPING}
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

@@ -8,13 +8,16 @@ import threading
 from contextlib import nullcontext
 from typing import Any
 
+import msgspec
+
 from dataflow.errors import FetchError
 from dataflow.model.record import record
 from dataflow.pipelines.fetch.address import Address
 from dataflow.pipelines.fetch.client import HttpAnswer
-from dataflow.pipelines.fetch.page_document import Reading, get_value, kind_of, parse_document
-from dataflow.pipelines.fetch.pagination import Offset, PageNumber, Pagination, Position
-from dataflow.pipelines.shape.json_text import parse_exactly, parse_quickly
+from dataflow.pipelines.fetch.page_document import Reading, check_memory, get_value, kind_of, parse_document
+from dataflow.pipelines.fetch.page_outline import find_outline
+from dataflow.pipelines.fetch.pagination import Offset, PageNumber, Pagination, Position, list_keys
+from dataflow.pipelines.shape.json_text import parse_exactly
 
 LARGE_BYTES = 8 << 20
 _one_large_page = threading.Lock()
@@ -58,11 +61,8 @@ def have_same_rows(one: bytes, other: bytes, results: str) -> bool:
 
 def hash_edges_of(body: bytes, results: str) -> int:
     """The `edges` of a staged page."""
-    try:
-        document = parse_quickly(body)
-    except ValueError:
-        document = parse_exactly(body)
-    return _hash_edges(_list_rows(document, results))
+    outline = find_outline(body, results, ())
+    return _hash_edges(_list_rows(parse_exactly(body) if outline is None else outline, results))
 
 
 def _list_rows(document: Any, results: str) -> list[Any]:
@@ -73,8 +73,20 @@ def _list_rows(document: Any, results: str) -> list[Any]:
 
 
 def _read_page(pagination: Pagination, answer: HttpAnswer, reading: Reading) -> Page:
+    body = answer.body.data
+    check_memory(body, answer.address, reading.memory_bytes)
+    outline = find_outline(body, pagination.results, list_keys(pagination))
+    if outline is not None:
+        try:
+            return _make_page(pagination, answer, outline, body)
+        except FetchError:
+            pass  # the whole document says more precisely what is wrong
+    return _make_page(pagination, answer, *parse_document(answer, reading))
+
+
+def _make_page(pagination: Pagination, answer: HttpAnswer, document: Any, body: bytes) -> Page:
+    """The page of a parsed document, or of its outline."""
     address = answer.address
-    document, body = parse_document(answer, reading)
     rows = get_value(document, pagination.results, address)
     if not isinstance(rows, list):
         where = f"under {pagination.results!r}" if pagination.results else "at the top level"
@@ -101,4 +113,7 @@ def _find_count(document: Any, key: str, address: Address, what: str) -> int | N
 
 
 def _hash_edges(rows: list[Any]) -> int:
-    return hash((len(rows), repr(rows[0]), repr(rows[-1]))) if rows else 0
+    edges = [
+        parse_exactly(bytes(row)) if isinstance(row, msgspec.Raw) else row for row in rows[:1] + rows[-1:]
+    ]
+    return hash((len(rows), *map(repr, edges))) if rows else 0

@@ -38,9 +38,8 @@ class Reading:
 
 
 def parse_document(answer: HttpAnswer, reading: Reading) -> tuple[Any, bytes]:
-    """The document and its size in bytes; FetchError when it is not JSON or too large."""
+    """The document, and its text without NaN; FetchError when it is not JSON."""
     body = answer.body.data
-    _check_memory(body, answer.address, reading.memory_bytes)
     try:
         return parse_quickly(body), body
     except ValueError as wrong:
@@ -63,7 +62,7 @@ def kind_of(value: Any) -> str:
     return kinds.get(type(value), "number")
 
 
-def _check_memory(body: bytes, address: Address, most: int) -> None:
+def check_memory(body: bytes, address: Address, most: int) -> None:
     """Raise FetchError for a page that needs too much memory: 260 kB of gzip can become gigabytes.
 
     Characters inside strings count as well, so the bytes need not be parsed.

@@ -140,6 +140,11 @@ Series = PageNumber | Offset
 Pagination = Chain | Series
 
 
+def list_keys(pagination: Pagination) -> tuple[str, ...]:
+    """The dotted keys that are read from a page beside its rows; empty ones are unused."""
+    return tuple(getattr(pagination, name, "") for name in ("next", "total", "total_pages"))
+
+
 def _find_following(document: Any, dotted: str, may_be_missing: bool, address: Address) -> Any:
     try:
         return get_value(document, dotted, address)

@@ -100,10 +100,10 @@ def _adopt(session: Session, load: Load) -> None:
     staging = load.staging
     # A task that Spark abandoned may still be copying; rows it commits after the check would be published.
     session.execute(sql.SQL("lock table {} in access exclusive mode").format(staging.identifier))
-    staging.check(session, load.accepted)
     attempt = sql.Identifier(ATTEMPT)
-    others = sql.SQL("delete from {} where {} <> all(%s)").format(staging.identifier, attempt)
-    session.execute(others, ([attempt_number(staged.attempt) for staged in load.accepted],))
+    if staging.check(session, load.accepted):
+        others = sql.SQL("delete from {} where {} <> all(%s)").format(staging.identifier, attempt)
+        session.execute(others, ([attempt_number(staged.attempt) for staged in load.accepted],))
     alter = sql.SQL("alter table {} ").format(staging.identifier)
     session.execute(alter + sql.SQL("drop column {}").format(attempt))
     if load.partition:

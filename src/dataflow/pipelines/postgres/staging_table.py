@@ -72,18 +72,21 @@ class StagingTable:
         attempts = sql.Literal([attempt_number(staged.attempt) for staged in accepted])
         return sql.SQL("{} where {} = any({})").format(self.identifier, sql.Identifier(ATTEMPT), attempts)
 
-    def check(self, session: Session, accepted: Sequence[Staged]) -> None:
-        """Refuse if rows of accepted attempts are missing, or more of them exist than were reported."""
-        statement = sql.SQL("select {}, count(*) from {} group by 1")
-        counts = statement.format(sql.Identifier(ATTEMPT), self.rows_of(accepted))
-        found = dict(session.execute(counts).fetchall())
+    def check(self, session: Session, accepted: Sequence[Staged]) -> int:
+        """Refuse if rows of accepted attempts are missing, or more of them exist than were reported.
+
+        Returns the number of rows that other attempts have left.
+        """
+        counts = sql.SQL("select {}, count(*) from {} group by 1")
+        found = dict(session.execute(counts.format(sql.Identifier(ATTEMPT), self.identifier)).fetchall())
         for staged in accepted:
-            rows = found.get(attempt_number(staged.attempt), 0)
+            rows = found.pop(attempt_number(staged.attempt), 0)
             if rows != staged.rows:
                 raise StagingLost(
                     f"Attempt {staged.attempt} staged {staged.rows} rows, but {self} has {rows}. "
                     "Nothing was published. Resubmit the work."
                 )
+        return sum(found.values())
 
     def list_dead(self, session: Session, fence: int) -> list[str]:
         """The staging tables of this work's runs below the fence, and of all runs of other stores.

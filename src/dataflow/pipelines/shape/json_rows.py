@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import islice
 from operator import itemgetter
 from typing import Any, BinaryIO
 
 from dataflow.errors import BadInput
+from dataflow.model.record import record
 from dataflow.model.wording import SHOWN_CHARACTERS, quoted, shortened
 from dataflow.pipelines.shape.columns import FLOATS, Column, ColumnForm, convert_strictly, find_plain
 from dataflow.pipelines.shape.fields import Field
@@ -20,34 +22,37 @@ from dataflow.pipelines.shape.json_text import (
     parse_quickly,
 )
 from dataflow.pipelines.shape.shaped import BadRow
+from dataflow.pipelines.shape.typed_rows import list_typed, read_typed
 
 _MISSING: Any = object()
 
 
-class JsonChunk:
-    """Some rows of a part, parsed fast, with a way to parse them exactly if needed."""
+@record
+class Readings:
+    """The ways to read the rows of a chunk, from the fastest to the most exact, and their text."""
 
-    def __init__(
-        self,
-        quick: list[Any] | None,
-        read_exactly: Callable[[], list[Any]],
-        numbers: Sequence[int],
-        text: Callable[[], bytes],
-    ) -> None:
+    typed: list[Any] | None  # see `read_typed`
+    quickly: Callable[[], list[Any] | None]
+    exactly: Callable[[], list[Any]]
+    text: Callable[[], bytes]
+
+
+class JsonChunk:
+    """Some rows of a part, read as fast as their values allow."""
+
+    def __init__(self, readings: Readings, numbers: Sequence[int]) -> None:
         self.numbers = numbers
         self.bad_rows: list[BadRow] = []
         self.rows_read = len(numbers)
-        self._text = text
-        self._read_exactly = read_exactly
+        self._readings = readings
         self._complete = False
-        self._quick = quick is not None and set(map(type, quick)) <= {dict}
-        self._rows = quick if quick is not None and self._quick else self._keep_objects()
+        self._rows: list[dict[str, Any]] = []
 
     def columns(self, fields: Sequence[Field], forms: Sequence[ColumnForm]) -> list[Column]:
         """One column per field, all for the rows listed in `numbers`."""
-        columns = self._plain_columns(fields, forms) if self._quick else None
+        columns = self._typed_columns(fields, forms) or self._quick_columns(fields, forms)
         if columns is None:
-            self._rows = self._keep_objects() if self._quick else self._rows
+            self._rows = self._keep_objects()
             columns = [self._strict_column(*pair) for pair in zip(fields, forms, strict=True)]
         self._complete = not any(column.missing for column in columns)
         return columns
@@ -66,10 +71,26 @@ class JsonChunk:
         found = {field.source: _find_value(self._rows[place], field) for field in fields}
         return {name: value for name, value in found.items() if value is not _MISSING}
 
-    def _plain_columns(self, fields: Sequence[Field], forms: Sequence[ColumnForm]) -> list[Column] | None:
+    def _typed_columns(self, fields: Sequence[Field], forms: Sequence[ColumnForm]) -> list[Column] | None:
+        rows = self._readings.typed
+        if rows is None:
+            return None
+        values = ((list_typed(rows, place), 0) for place, _ in enumerate(fields))
+        return self._plain_columns(fields, forms, values)
+
+    def _quick_columns(self, fields: Sequence[Field], forms: Sequence[ColumnForm]) -> list[Column] | None:
+        rows = self._readings.quickly()
+        if rows is None or not set(map(type, rows)) <= {dict}:
+            return None
+        self._rows = rows
+        return self._plain_columns(fields, forms, (list_column(rows, field) for field in fields))
+
+    def _plain_columns(
+        self, fields: Sequence[Field], forms: Sequence[ColumnForm], found: Iterable[tuple[list[Any], int]]
+    ) -> list[Column] | None:
+        """The columns, from the values and the number of missing ones of each; None if one is not plain."""
         columns = []
-        for field, form in zip(fields, forms, strict=True):
-            values, missing = list_column(self._rows, field)
+        for field, form, (values, missing) in zip(fields, forms, found, strict=True):
             array = find_plain(form, values, self._prover(field, form))
             if array is None:
                 return None
@@ -85,7 +106,7 @@ class JsonChunk:
 
     def _keep_objects(self) -> list[dict[str, Any]]:
         kept, numbers = [], []
-        for number, row in zip(self.numbers, self._read_exactly(), strict=True):
+        for number, row in zip(self.numbers, self._readings.exactly(), strict=True):
             if isinstance(row, dict):
                 kept.append(row)
                 numbers.append(number)
@@ -99,38 +120,41 @@ class JsonChunk:
     def _prover(self, field: Field, form: ColumnForm) -> Callable[[], bool]:
         """True if floats read for a number, or within JSON, are proven to equal the source's numbers."""
         if (field.type.element or field.type).name in FLOATS:
-            return lambda: keeps_zeros(self._text())
+            return lambda: keeps_zeros(self._readings.text())
         if field.type.name in ("json", "jsonb"):
-            return lambda: keeps_texts(self._text())
+            return lambda: keeps_texts(self._readings.text())
         if field.type.name != "numeric" or field.path[-1].isdigit():
             return lambda: False
         keys = {field.source, field.path[-1]}
-        return lambda: all(keeps_digits(self._text(), key, form.type.unlimited) for key in keys)
+        return lambda: all(keeps_digits(self._readings.text(), key, form.type.unlimited) for key in keys)
 
 
-def read_page(body: bytes, results_key: str, limit: int) -> Iterator[JsonChunk]:
+def read_page(body: bytes, results_key: str, limit: int, fields: tuple[Field, ...]) -> Iterator[JsonChunk]:
     """The rows of one JSON document in chunks of at most `limit`; at least one chunk."""
-    exact: list[Any] | None = None
 
+    @cache
     def read_exactly() -> list[Any]:
-        nonlocal exact
-        if exact is None:
-            exact = find_rows(parse_page(body), results_key)
-        return exact
+        return find_rows(parse_page(body), results_key)
 
-    try:
-        quick = find_rows(parse_quickly(body), results_key)
-    except ValueError:
-        quick = None
-    count = len(read_exactly() if quick is None else quick)
+    @cache
+    def read_quickly() -> list[Any] | None:
+        try:
+            return find_rows(parse_quickly(body), results_key)
+        except ValueError:
+            return None
+
+    typed = read_typed(body, results_key, fields)
+    rows = read_quickly() if typed is None else typed
+    count = len(read_exactly() if rows is None else rows)
     for start in range(0, count or 1, limit):
         place = slice(start, min(start + limit, count))
-        yield JsonChunk(
-            None if quick is None else quick[place],
+        readings = Readings(
+            None if typed is None else typed[place],
+            lambda place=place: (quick := read_quickly()) and quick[place],  # type: ignore[misc]
             lambda place=place: read_exactly()[place],  # type: ignore[misc]
-            range(place.start + 1, place.stop + 1),
             lambda: body,
         )
+        yield JsonChunk(readings, range(place.start + 1, place.stop + 1))
 
 
 def read_lines(file: BinaryIO, limit: int) -> Iterator[JsonChunk]:
@@ -142,17 +166,21 @@ def read_lines(file: BinaryIO, limit: int) -> Iterator[JsonChunk]:
     chunk = list(islice(lines, limit))
     is_first = True
     while chunk or is_first:
-        try:
-            quick = [parse_quickly(line) for _, line in chunk]
-        except ValueError:
-            quick = None
-        yield JsonChunk(
-            quick,
+        readings = Readings(
+            None,
+            lambda chunk=chunk: _parse_lines_quickly(chunk),  # type: ignore[misc]
             lambda chunk=chunk: [_parse_line(*line) for line in chunk],  # type: ignore[misc]
-            [number for number, _ in chunk],
             lambda chunk=chunk: b"".join(line for _, line in chunk),  # type: ignore[misc]
         )
+        yield JsonChunk(readings, [number for number, _ in chunk])
         chunk, is_first = list(islice(lines, limit)), False
+
+
+def _parse_lines_quickly(lines: list[tuple[int, bytes]]) -> list[Any] | None:
+    try:
+        return [parse_quickly(line) for _, line in lines]
+    except ValueError:
+        return None
 
 
 def list_column(rows: list[dict[str, Any]], field: Field) -> tuple[list[Any], int]:

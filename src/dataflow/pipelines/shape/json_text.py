@@ -14,7 +14,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _INT64_DIGITS = 18  # any number with this many digits fits in 64 bits
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_.:@-]+")
 # A number whose text may change through a float: long, small, ending in 0, or with an exponent.
@@ -36,7 +36,7 @@ class NotJson(ValueError):
 
 def parse_quickly(text: bytes) -> Any:
     """The value, with fractions as floats; raises ValueError for some texts that parse_exactly accepts."""
-    return orjson.loads(text.removeprefix(_BOM))
+    return orjson.loads(text.removeprefix(BOM))
 
 
 def parse_exactly(text: bytes, constant: Callable[[str], Any] | None = None) -> Any:
@@ -46,7 +46,7 @@ def parse_exactly(text: bytes, constant: Callable[[str], Any] | None = None) -> 
     """
     try:
         return json.loads(
-            text.removeprefix(_BOM).decode(),
+            text.removeprefix(BOM).decode(),
             parse_float=Number,
             parse_int=_integer,
             parse_constant=constant or _refuse,

@@ -68,7 +68,7 @@ class Shaper:
     def _read(self, file: BinaryIO) -> Iterator[JsonChunk | TableChunk]:
         match self.kind:
             case "page":
-                return read_page(file.read(), self.results_key, BATCH_ROWS)
+                return read_page(file.read(), self.results_key, BATCH_ROWS, self.fields)
             case "jsonl":
                 return read_lines(file, BATCH_ROWS)
             case "csv":
