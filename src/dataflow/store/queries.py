@@ -10,6 +10,10 @@ import os
 
 from dataflow import errors
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 SQL_DIR = os.path.join(os.path.dirname(__file__), "sql")
 _folders = [SQL_DIR]
 
@@ -22,8 +26,9 @@ def add_folder(path: str) -> None:
 class Queries:
     """The queries of one dialect, read file by file on first use."""
 
-    def __init__(self, dialect: str, words: dict[str, str]) -> None:
+    def __init__(self, dialect: str, words: dict[str, str], folders: Sequence[str] = _folders) -> None:
         self._dialect = dialect
+        self._folders = folders
         self._words = sorted(words.items(), key=lambda item: -len(item[0]))
         self._texts: dict[str, str] = {}
 
@@ -42,7 +47,7 @@ class Queries:
         return sql
 
     def _load(self, file: str) -> None:
-        paths = [os.path.join(folder, file + ".sql") for folder in _folders]
+        paths = [os.path.join(folder, file + ".sql") for folder in self._folders]
         with open(next(filter(os.path.exists, paths), paths[0]), encoding="utf-8") as source:
             sections = source.read().split("-- name: ")[1:]
         plain: dict[str, str] = {}

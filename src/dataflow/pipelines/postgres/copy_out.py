@@ -20,16 +20,11 @@ from dataflow.errors import BadInput, InvalidRows
 from dataflow.model.record import record
 from dataflow.pipelines.handover.records import Part
 from dataflow.pipelines.postgres.encoding import find_copied_type
-from dataflow.pipelines.postgres.transactions import Session
+from dataflow.pipelines.postgres.transactions import Session, named_statement
 from dataflow.private_files import open_private
 
 BYTES_AT_ONCE = 8 * 1024 * 1024
-# In the order of the columns; a type without a name, such as that of NULL, is "unknown".
-TYPE_NAMES = """
-    select format_type(kind, modifier), typcategory = 'A'
-    from unnest(%s::oid[], %s::int[]) with ordinality as t (kind, modifier, place)
-    join pg_type on oid = kind order by place
-"""
+TYPE_NAMES = named_statement("catalogue.type_names")
 
 
 @record

@@ -10,20 +10,11 @@ from psycopg import sql
 from dataflow.errors import Conflict
 from dataflow.pipelines.postgres.copy_out import list_type_names
 from dataflow.pipelines.postgres.table import Column, Table, type_sql
-from dataflow.pipelines.postgres.transactions import Session
+from dataflow.pipelines.postgres.transactions import Session, named_statement
 from dataflow.pipelines.shape.fields import LONGEST_NAME
 
-COLUMNS_OF = """
-    select attname, format_type(atttypid, atttypmod), atthasdef or attidentity <> ''
-    from pg_attribute where attrelid = to_regclass(%s) and attnum > 0 and not attisdropped
-"""
-# The columns of each index that enforces uniqueness.
-KEYS_OF = """
-    select array_agg(attname::text) from pg_index
-    join pg_attribute on attrelid = indrelid and attnum = any((indkey::int2[])[0:indnkeyatts - 1])
-    where indrelid = to_regclass(%s) and indisunique and indisvalid and indpred is null and indexprs is null
-    group by indexrelid
-"""
+COLUMNS_OF = named_statement("catalogue.columns")
+KEYS_OF = named_statement("catalogue.keys")
 TABLES = ("r", "p")
 INDEXES_ELSEWHERE = "select indexname from pg_indexes where schemaname = %s and tablename <> %s"
 

@@ -15,60 +15,16 @@ from dataflow.errors import Conflict, Superseded, TargetError
 from dataflow.model.record import record
 from dataflow.pipelines.handover.records import Destination
 from dataflow.pipelines.postgres.table import Table
-from dataflow.pipelines.postgres.transactions import Session, exists, lock_name
+from dataflow.pipelines.postgres.transactions import Session, exists, lock_name, named_statement
 
 LEDGER = "dataflow_ledger"
 
-CREATE = sql.SQL("""
-    create table if not exists {ledger} (
-        table_name text not null,
-        dataid text not null,
-        dataset text not null,
-        store_id text not null,
-        sort_key text collate "C" not null,
-        fence bigint not null,
-        run_id bigint,
-        claim text,
-        rows bigint,
-        inputs text,
-        published_at timestamptz,
-        primary key (table_name, dataid)
-    )
-""")
-RAISE = sql.SQL("""
-    insert into {ledger} as l (table_name, dataid, dataset, store_id, sort_key, fence)
-    values (%(table)s, %(dataid)s, %(dataset)s, %(store_id)s, %(sort_key)s, %(run_id)s)
-    on conflict (table_name, dataid) do update
-        set fence = excluded.fence, sort_key = excluded.sort_key,
-            -- Another claim had this run id before the store was restored.
-            run_id = case when l.run_id = excluded.fence and l.claim is distinct from %(claim)s
-                          then 0 else l.run_id end
-        where l.fence <= excluded.fence and l.store_id = excluded.store_id and l.dataset = excluded.dataset
-    returning 1
-""")
-READ = sql.SQL("""
-    select dataid, dataset, store_id, sort_key, fence, run_id, claim, rows, inputs from {ledger}
-    where table_name = %(table)s and (%(whole)s or dataid = %(dataid)s)
-    order by dataid {lock}
-""")
-WRITE = sql.SQL("""
-    update {ledger}
-    set run_id = %(run_id)s, claim = %(claim)s, rows = %(rows)s, inputs = %(inputs)s, published_at = now()
-    where table_name = %(table)s and dataid = %(dataid)s
-""")
-OTHERS = sql.SQL("""
-    select dataid from {ledger} where table_name = %(table)s and dataid <> %(dataid)s and run_id is not null
-    order by sort_key
-""")
-# Run ids of another store mean nothing here, nor do those issued before this store was restored from a
-# backup: 0 is older than any run, and records that something was published.
-TAKE_OVER = sql.SQL("""
-    update {ledger}
-    set store_id = %(store_id)s, fence = 0,
-        run_id = case when store_id = %(store_id)s and run_id <= %(newest_run)s then run_id
-                      when run_id is not null then 0 end
-    where dataset = %(dataset)s and (store_id <> %(store_id)s or fence > %(newest_run)s)
-""")
+CREATE = named_statement("ledger.create")
+RAISE = named_statement("ledger.raise")
+READ = named_statement("ledger.read")
+WRITE = named_statement("ledger.write")
+OTHERS = named_statement("ledger.others")
+TAKE_OVER = named_statement("ledger.take_over")
 
 
 @record

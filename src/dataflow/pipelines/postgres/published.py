@@ -24,21 +24,14 @@ from dataflow.pipelines.postgres.table_source import (
     list_work,
     page_ranges,
 )
-from dataflow.pipelines.postgres.transactions import Session, Sessions, exists
+from dataflow.pipelines.postgres.transactions import Session, Sessions, exists, named_statement
 from dataflow.pipelines.shape.sql_types import BARE_NUMERIC, MOST_DIGITS, parse_sql_type
 from dataflow.private_files import make_private_folder
 
 TASKS = 2
 LOCK_SECONDS = 30
-COLUMNS = """
-    select a.attname, format_type(a.atttypid, a.atttypmod), t.typcategory = 'A'
-    from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
-    join pg_type t on t.oid = a.atttypid
-    where n.nspname = %s and c.relname = %s and a.attnum > 0 and not a.attisdropped order by a.attnum
-"""
-PUBLISHED = sql.SQL("""
-    select dataid, run_id from {} where table_name = %s and store_id = %s and run_id > 0 order by sort_key
-""")
+COLUMNS = named_statement("catalogue.published_columns")
+PUBLISHED = named_statement("ledger.published_here")
 # NaN and infinity have no scale.
 DIGITS = sql.SQL("max(scale({0})), max(length(trunc(abs({0}))::text)), count({0}) - count(scale({0}))")
 

@@ -6,45 +6,12 @@ from psycopg import sql
 
 from dataflow.errors import Conflict
 from dataflow.pipelines.postgres.table import Table
-from dataflow.pipelines.postgres.transactions import Session
+from dataflow.pipelines.postgres.transactions import Session, named_statement
 
-# The table and all that inherit from it, including partitions: a DELETE affects the whole family.
-FAMILY = """
-    with recursive family as (
-        select to_regclass(%(table)s)::oid as member
-        union select inhrelid from pg_inherits join family on inhparent = member
-    )
-"""
-# A key within the family does not matter if all its rows are deleted at once.
-CASCADES = f"""{FAMILY}
-    select conname, conrelid::regclass::text,
-           case confdeltype when 'c' then 'cascade' when 'n' then 'set null' else 'set default' end
-    from pg_constraint join family on confrelid = member
-    where contype = 'f' and confdeltype in ('c', 'n', 'd')
-      and not (%(whole)s and conrelid in (select member from family))
-    order by 2, 1 limit 1
-"""
-# A child with the parent's columns holds the parent's rows; one with extra columns holds its own.
-CHILDREN = f"""{FAMILY}
-    select member::regclass::text from family
-    where exists (select 1 from pg_attribute
-                  where attrelid = member and attnum > 0 and attinhcount = 0 and not attisdropped)
-      and member <> to_regclass(%(table)s)
-    order by 1 limit 1
-"""
-# Without row security, or with a policy that shows this user every row, a DELETE reaches all rows.
-HIDDEN = """
-    select 1 where row_security_active(to_regclass(%(table)s)::oid) and coalesce((
-        select bool_or(not polpermissive) or not bool_or(
-            polpermissive and polcmd = '*' and pg_get_expr(polqual, polrelid) = 'true')
-        from pg_policy where polrelid = to_regclass(%(table)s)
-          and exists (select 1 from unnest(polroles) role where role = 0 or pg_has_role(role, 'usage'))
-    ), true)
-"""
-RULES = """
-    select rulename from pg_rewrite
-    where ev_class = to_regclass(%(table)s) and is_instead and ev_type in ('2', '3', '4') order by 1 limit 1
-"""
+CASCADES = named_statement("safeguards.cascades")
+CHILDREN = named_statement("safeguards.children")
+HIDDEN = named_statement("safeguards.hidden")
+RULES = named_statement("safeguards.rules")
 
 
 def check_rules(session: Session, table: Table) -> None:

@@ -13,13 +13,10 @@ from dataflow.errors import StagingLost, TargetDenied
 from dataflow.pipelines.handover.records import Destination, Staged
 from dataflow.pipelines.postgres.encoding import is_cast, staged_type
 from dataflow.pipelines.postgres.table import ATTEMPT, Table
-from dataflow.pipelines.postgres.transactions import Session, exists, lock_name
+from dataflow.pipelines.postgres.transactions import Session, exists, lock_name, named_statement
 
 SCHEMA = "dataflow_staging"
-HAS_DEFAULT_GRANTS = """
-    select 1 from pg_default_acl d join pg_namespace n on n.oid = d.defaclnamespace
-    where d.defaclobjtype = 'r' and n.nspname = any(%s)
-"""
+HAS_DEFAULT_GRANTS = named_statement("catalogue.default_grants")
 
 
 class StagingTable:

@@ -17,15 +17,12 @@ from dataflow.model.record import record
 from dataflow.pipelines.handover.records import Part
 from dataflow.pipelines.postgres.copy_out import CopiedColumn, PartWork, copy_part, describe, select_text
 from dataflow.pipelines.postgres.table import DatabaseLogin
-from dataflow.pipelines.postgres.transactions import Session, Sessions
+from dataflow.pipelines.postgres.transactions import Session, Sessions, named_statement
 from dataflow.private_files import make_private_folder
 
 PAGES_PER_PART = 4096  # 32 MB of a table
 EVERYTHING = sql.SQL("true")
-SIZE = """
-    select relkind in ('r', 'm'), pg_relation_size(c.oid) / current_setting('block_size')::bigint
-    from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = %s and c.relname = %s
-"""
+SIZE = named_statement("catalogue.size")
 
 
 @record

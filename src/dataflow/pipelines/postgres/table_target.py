@@ -18,35 +18,17 @@ from dataflow.pipelines.postgres.rejects_table import replace_rejects
 from dataflow.pipelines.postgres.sealed import SealedConnection, seal
 from dataflow.pipelines.postgres.staging_table import StagingTable
 from dataflow.pipelines.postgres.table import DatabaseLogin, Options, Table, check_table
-from dataflow.pipelines.postgres.transactions import Session, transaction
+from dataflow.pipelines.postgres.transactions import Session, named_statement, transaction
 from dataflow.pipelines.postgres.writer import CopyWriter
 from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.shape.shaped import Reject
 from dataflow.pipelines.sql.parsing import read_statement
 
-# Readers come last: they are seldom the ones that block.
-HOLDERS = """
-    select a.pid, a.usename, a.application_name, a.state, min(l.mode),
-           round(extract(epoch from now() - a.xact_start))
-    from pg_locks l join pg_stat_activity a using (pid)
-    where l.granted and l.pid <> pg_backend_pid()
-      and l.relation in (select to_regclass(name) from unnest(%s::text[]) name)
-    group by a.pid, a.usename, a.application_name, a.state, a.xact_start
-    order by bool_and(l.mode = 'AccessShareLock'), a.xact_start limit 3
-"""
+HOLDERS = named_statement("safeguards.holders")
 SECONDS_FOR_DROP = 2
 SHOWN = 3
-# Keys that contain NULL equal nothing.
-TWINS = sql.SQL("""
-    select sum(twins.rows) over (), twins.key from (
-        select count(*) as rows, row({columns})::text as key from (select * from {rows}) r
-        where {no_nulls} group by {columns} having count(*) > 1) twins
-    limit {shown}
-""")
-FALSE = sql.SQL("""
-    select count(*) over (), to_jsonb(r)::text from (select * from {rows}) r
-    where not ({condition}) limit {shown}
-""")
+TWINS = named_statement("checks.twins")
+FALSE = named_statement("checks.false")
 
 
 class PostgresTarget:

@@ -1,4 +1,4 @@
-"""Connections to a target or source database: one transaction each, or long-running and cancellable.
+"""Connections to a target or source database, one transaction each or cancellable, and their statements.
 
 The driver's errors are translated into ours here. No message shows a password: connections are named, never
 printed.
@@ -6,6 +6,7 @@ printed.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from typing import Any
 
 import psycopg
 from psycopg import errors as pg_errors
+from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from dataflow.errors import (
@@ -29,6 +31,7 @@ from dataflow.errors import (
 from dataflow.model.exposure import warn_if_exposed
 from dataflow.pipelines.postgres.table import DatabaseLogin
 from dataflow.store.postgres_errors import message_of
+from dataflow.store.queries import Queries
 
 Session = psycopg.Connection[Any]
 DENIED = (pg_errors.InsufficientPrivilege, pg_errors.InvalidAuthorizationSpecification)
@@ -42,6 +45,13 @@ DEFAULTS: dict[str, Any] = {
     "keepalives_interval": 5,
     "keepalives_count": 3,
 }
+
+_QUERIES = Queries("postgres", {}, (os.path.join(os.path.dirname(__file__), "sql"),))
+
+
+def named_statement(name: str) -> sql.SQL:
+    """The statement `file.query` of sql/*.sql, with its placeholders; short ones stand where they run."""
+    return sql.SQL(_QUERIES.text(name))
 
 
 @contextmanager

@@ -19,7 +19,14 @@ from dataflow.pipelines.postgres.copy_out import describe
 from dataflow.pipelines.postgres.ledger import LEDGER
 from dataflow.pipelines.postgres.staging_table import attempt_number
 from dataflow.pipelines.postgres.table import ATTEMPT, Column, DatabaseLogin
-from dataflow.pipelines.postgres.transactions import Session, Sessions, connect, transaction, translate
+from dataflow.pipelines.postgres.transactions import (
+    Session,
+    Sessions,
+    connect,
+    named_statement,
+    transaction,
+    translate,
+)
 from dataflow.pipelines.shape.statistics import ColumnStatistics, Statistics, Wanted
 
 if TYPE_CHECKING:
@@ -27,9 +34,7 @@ if TYPE_CHECKING:
 
 ATTEMPT_NAME = "select"
 UNDEFINED_COLUMN = b"42703"
-PUBLISHED = sql.SQL("""
-    select dataid, run_id from {} where table_name = %s and run_id is not null order by sort_key
-""")
+PUBLISHED = named_statement("ledger.published")
 
 
 @record
