@@ -43,7 +43,7 @@ def read_secret(what: str) -> str:
 def refuse_secret_argument(instead: str) -> UsageError:
     """The error for a secret on the command line; it does not repeat the secret."""
     return UsageError(
-        "a secret on the command line is visible to everyone on this machine (ps) and stays in the shell's "
+        "A secret on the command line is visible to everyone on this machine (ps) and stays in the shell's "
         f"history; it was not used. If it is real, change it, then {instead}"
     )
 

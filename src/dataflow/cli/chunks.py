@@ -7,7 +7,7 @@ import sys
 from dataflow.actions.make_ready import make_ready, withdraw
 from dataflow.actions.names import get_dataset
 from dataflow.cli.layout import PROSE, TIME, Column
-from dataflow.cli.options import count, finish
+from dataflow.cli.options import add_command, count
 from dataflow.cli.progress import Progress
 from dataflow.cli.tables import show_rows
 from dataflow.errors import BadInput, UsageError
@@ -39,8 +39,7 @@ COLUMNS = (
 def add_parser(subparsers: Any) -> None:
     """Adds `chunks`, `ready` and `withdraw`."""
     text = "Lists the chunks of a dataset with their status."
-    parser = subparsers.add_parser("chunks", description=text)
-    parser.add_argument("dataset", metavar="DATASET")
+    parser = add_command(subparsers, "chunks", chunks, text, "DATASET", "from", "to", "wide", "json")
     parser.add_argument(
         "--status",
         type=str.upper,
@@ -49,24 +48,14 @@ def add_parser(subparsers: Any) -> None:
         help=f"only chunks with this status: {', '.join(Status)}",
     )
     parser.add_argument("--limit", type=count, default=None, metavar="N", help="at most N chunks")
-    finish(parser, chunks, "from", "to", "wide", "json")
     text = "Marks chunks as ready, so that work that waits for them can be claimed. Safe to repeat."
-    parser = subparsers.add_parser("ready", description=text)
-    _add_dataids(parser)
-    parser.add_argument(
-        "--again", action="store_true", help="publish a new version of chunks that are already ready"
-    )
-    finish(parser, ready, "from", "to")
+    making = add_command(subparsers, "ready", ready, text, "DATASET", "DATAID…", "from", "to")
+    help_text = "publish a new version of chunks that are already ready"
+    making.add_argument("--again", action="store_true", help=help_text)
     text = "Withdraws published chunks. Work that has not started waits until they are ready again."
-    parser = subparsers.add_parser("withdraw", description=text)
-    _add_dataids(parser)
-    finish(parser, take_back, "from", "to", "why")
-
-
-def _add_dataids(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("dataids", nargs="*", metavar="DATAID")
-    parser.add_argument("--file", metavar="F", help="file with one dataid per line; - reads stdin")
+    taking = add_command(subparsers, "withdraw", take_back, text, "DATASET", "DATAID…", "from", "to", "why")
+    for parser in (making, taking):
+        parser.add_argument("--file", metavar="F", help="file with one dataid per line; - reads stdin")
 
 
 def chunks(args: argparse.Namespace, context: Context) -> int:
@@ -75,7 +64,11 @@ def chunks(args: argparse.Namespace, context: Context) -> int:
     first, last = _bounds(dataset, args.first, args.last)
     found = context.store.read.list_chunks(dataset_id, first, last, args.status or "", args.limit or 1 << 60)
     rows = _records(found, args.json)
-    empty = f"No such chunks. Make one ready: dataflow ready {dataset.name} DATAID"
+    empty = f"No chunks yet. Make one ready: dataflow ready {dataset.name} DATAID"
+    if args.first or args.last or args.status:
+        empty = f"No such chunks. List all of them: dataflow chunks {dataset.name}"
+    elif dataset.staged:  # `ready` refuses it
+        empty = "No chunks yet. The job that produces the dataset publishes them."
     show_rows(rows, COLUMNS, args.json, empty, args.wide)
     return 0
 
@@ -143,7 +136,7 @@ class Source:
         self._line = 0
         ways = [bool(args.dataids), args.first is not None or args.last is not None, args.file is not None]
         if sum(ways) != 1 or (args.first is None) != (args.last is None):
-            raise UsageError("give dataids in one way: DATAID…, --from A --to B, or --file F")
+            raise UsageError("Give dataids in one way: DATAID…, --from A --to B, or --file F.")
         _, self._dataset = get_dataset(context.store, args.dataset)
 
     def __iter__(self) -> Iterator[str]:

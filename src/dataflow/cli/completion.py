@@ -9,8 +9,9 @@ import argparse
 import os
 import signal
 
-from dataflow.cli.main import COMMANDS, build_parser, list_subcommands
-from dataflow.cli.options import finish
+from dataflow.cli.main import COMMANDS, build_parser
+from dataflow.cli.options import add_command
+from dataflow.cli.parser import list_subcommands
 from dataflow.errors import DataFlowError
 
 TYPE_CHECKING = False
@@ -64,10 +65,11 @@ class _Shells(tuple[str, ...]):
 def add_parser(subparsers: Any) -> None:
     """Adds `completion`."""
     epilog = "To load it: source <(dataflow completion bash), or: dataflow completion fish | source"
-    parser = subparsers.add_parser("completion", description=TEXT, epilog=epilog)
-    parser.add_argument("shell", choices=_Shells(SCRIPTS), metavar="bash|zsh|fish")
-    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    finish(parser, completion)
+    parser = add_command(subparsers, "completion", completion, TEXT, epilog=epilog)
+    help_text = ", ".join(SCRIPTS)
+    parser.add_argument("shell", choices=_Shells(SCRIPTS), metavar="SHELL", help=help_text)
+    words = parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    words.required = False
 
 
 def completion(args: argparse.Namespace, context: Context) -> int:

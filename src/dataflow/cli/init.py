@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from dataflow.cli import init_texts
-from dataflow.cli.options import finish
+from dataflow.cli.options import add_command
 from dataflow.config.project import PROJECT_FILE
 from dataflow.errors import BadInput, Conflict
 from dataflow.private_files import STATE_FOLDER
@@ -26,19 +26,13 @@ PIPELINE_STEPS = "dataflow run OrdersDatasetPipeline && dataflow run MonthlyTota
 def add_parser(subparsers: Any) -> None:
     """Adds `init`."""
     text = f"Writes a commented {PROJECT_FILE} into a folder. Overwrites nothing."
-    parser = subparsers.add_parser("init", description=text)
-    parser.add_argument(
-        "folder", nargs="?", default=".", metavar="DIR", help="folder of the project (default: this one)"
-    )
-    parser.add_argument(
-        "--example", action="store_true", help="add two datasets, a job and a script that run"
-    )
-    parser.add_argument(
-        "--pipelines",
-        action="store_true",
-        help="add a dataset pipeline and a view that run on Spark",
-    )
-    finish(parser, init)
+    parser = add_command(subparsers, "init", init, text)
+    help_text = "folder of the project (default: the current folder)"
+    parser.add_argument("folder", nargs="?", default=".", metavar="DIR", help=help_text)
+    help_text = "add two datasets, a job and a script that run"
+    parser.add_argument("--example", action="store_true", help=help_text)
+    help_text = "add a dataset pipeline and a view that run on Spark"
+    parser.add_argument("--pipelines", action="store_true", help=help_text)
 
 
 def init(args: argparse.Namespace, context: Context) -> int:

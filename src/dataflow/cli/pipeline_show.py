@@ -6,12 +6,12 @@ import sys
 from textwrap import dedent
 
 from dataflow.cli.layout import PROSE, Column
-from dataflow.cli.options import finish
+from dataflow.cli.options import add_command, count
 from dataflow.cli.output import as_text, paint, show_object, to_json
 from dataflow.cli.pipeline_settings import get_settings, load_catalog
 from dataflow.cli.tables import data_columns, show_rows
 from dataflow.cli.terminal import wrap_for
-from dataflow.errors import BadInput, UsageError
+from dataflow.errors import BadInput
 from dataflow.model.record import replace
 
 TYPE_CHECKING = False
@@ -32,31 +32,27 @@ SQL_KEYS = ("select", "spark_sql", "ddl")
 CLAUSES = ("query", "join_clause", "where_clause")
 
 
-def add_words(words: Any) -> None:
+def add_parsers(words: Any) -> None:
     """Adds `show`, `plan` and `preview` under `pipeline`."""
+    shared = ("NAME", "wide", "json")
     text = "Shows the definition of a pipeline, with its file and line."
-    show = words.add_parser("show", help="show the definition of a pipeline", description=text)
+    add_command(words, "show", show_pipeline, text, *shared, line="show the definition of a pipeline")
     text = (
         "Shows which intervals would run and why, and what one of them would do: its exact SQL, the DDL of "
         "its table, its first request. Changes nothing."
     )
-    help_text = "show which intervals would run, why, and what they would do"
-    plan = words.add_parser("plan", help=help_text, description=text)
+    line = "show which intervals would run, why, and what they would do"
+    plan = add_command(words, "plan", plan_pipeline, text, *shared, line=line)
     text = (
         "Shows the first rows of one interval as they would be published, and its rejects. Publishes nothing."
     )
-    preview = words.add_parser("preview", help="show the first rows of one interval", description=text)
-    preview.add_argument(
-        "--rows", type=int, default=ROWS, metavar="N", help=f"number of rows (default: {ROWS})"
-    )
+    line = "show the first rows of one interval"
+    preview = add_command(words, "preview", preview_pipeline, text, *shared, line=line)
+    help_text = f"number of rows (default: {ROWS})"
+    preview.add_argument("--rows", type=count, default=ROWS, metavar="N", help=help_text)
     for command in (plan, preview):
-        command.add_argument(
-            "--dataid", metavar="D", help="this interval, due or not (default: the next that is due)"
-        )
-    calls = {show: show_pipeline, plan: plan_pipeline, preview: preview_pipeline}
-    for command, call in calls.items():
-        command.add_argument("name", metavar="NAME", help="name of the class")
-        finish(command, call, "wide", "json")
+        help_text = "this interval, due or not (default: the next that is due)"
+        command.add_argument("--dataid", metavar="D", help=help_text)
 
 
 def show_pipeline(args: argparse.Namespace, context: Context) -> int:
@@ -117,8 +113,6 @@ def plan_pipeline(args: argparse.Namespace, context: Context) -> int:
 
 def preview_pipeline(args: argparse.Namespace, context: Context) -> int:
     """Shows the first rows of one interval."""
-    if args.rows < 1:
-        raise UsageError(f"--rows must be at least 1, got {args.rows}.")
     catalog = load_catalog(context)
     definition = catalog.get(args.name)
     from dataflow.pipelines.show.plan import look_ahead

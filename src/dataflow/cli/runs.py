@@ -6,9 +6,10 @@ import os
 import sys
 import time
 
+from dataflow.actions.interventions import parse_run_id
 from dataflow.actions.names import find_plan, get_dataset, get_run
 from dataflow.cli.layout import PROSE, SPAN, TIME, WORDS, Column
-from dataflow.cli.options import count, finish
+from dataflow.cli.options import add_command, count
 from dataflow.cli.tables import show_rows
 from dataflow.model.job_dataid import job_dataid
 from dataflow.model.record import names_of
@@ -59,9 +60,7 @@ BLOCK_BYTES = 1 << 16
 def add_parser(subparsers: Any) -> None:
     """Adds `runs`, `logs` and `journal`."""
     text = "Lists runs, newest first, with their outcome."
-    parser = subparsers.add_parser("runs", description=text)
-    parser.add_argument("--job", metavar="JOB", help="only runs of this job")
-    parser.add_argument("--dataid", metavar="DATAID", help="only runs of this dataid")
+    parser = add_command(subparsers, "runs", runs, text, "job", "dataid", "wide", "json")
     parser.add_argument(
         "--outcome",
         type=str.upper,
@@ -70,22 +69,15 @@ def add_parser(subparsers: Any) -> None:
         help=f"only runs with this outcome: {', '.join(RunOutcome)}",
     )
     parser.add_argument("--limit", type=count, default=50, metavar="N", help="at most N runs (default: 50)")
-    finish(parser, runs, "wide", "json")
-    text = "Shows the log of a run, byte for byte. The log is on the machine that the run was on."
-    parser = subparsers.add_parser("logs", description=text)
-    parser.add_argument("run", metavar="RUN", type=count, help="run id, as listed by `dataflow runs`")
+    text = "Shows the log of a run, byte for byte. The log is on the machine where the run was."
+    parser = add_command(subparsers, "logs", logs, text, "RUN")
     parser.add_argument("-f", "--follow", action="store_true", help="follow the log until the run ends")
-    finish(parser, logs)
     text = "Lists every state change with its time, person and reason, newest first."
-    parser = subparsers.add_parser("journal", description=text)
-    parser.add_argument("--job", metavar="JOB", help="only entries about this job")
-    parser.add_argument("--dataset", metavar="DATASET", help="only entries about this dataset")
-    parser.add_argument("--dataid", metavar="DATAID", help="only entries about this dataid")
-    parser.add_argument("--run", type=count, metavar="RUN", help="only entries about this run")
-    parser.add_argument(
-        "--limit", type=count, default=100, metavar="N", help="at most N entries (default: 100)"
-    )
-    finish(parser, journal, "wide", "json")
+    shared = ("job", "dataset", "dataid", "wide", "json")
+    parser = add_command(subparsers, "journal", journal, text, *shared)
+    parser.add_argument("--run", type=count, metavar="RUN", help="only of this run")
+    help_text = "at most N entries (default: 100)"
+    parser.add_argument("--limit", type=count, default=100, metavar="N", help=help_text)
 
 
 def runs(args: argparse.Namespace, context: Context) -> int:
@@ -134,7 +126,7 @@ def _seconds_taken(run: RunRow) -> float | None:
 
 def logs(args: argparse.Namespace, context: Context) -> int:
     """Writes the log of a run to stdout; with -f, until the run ends."""
-    run = get_run(context.store, args.run)
+    run = get_run(context.store, parse_run_id(args.run))
     path = os.path.join(context.config.log_dir, f"{run.run_id}.log")
     pieces = follow(path, lambda: _is_running(context, run.run_id)) if args.follow else read(path)
     size = 0

@@ -11,7 +11,7 @@ from dataflow.actions.missing import time_of
 from dataflow.actions.next_commands import runner, shell
 from dataflow.actions.status import COUNTED, get_status
 from dataflow.cli.layout import PROSE, Column
-from dataflow.cli.options import finish
+from dataflow.cli.options import add_command
 from dataflow.cli.output import as_text, show_object
 from dataflow.cli.pipeline_names import FOLDER, list_texts
 from dataflow.cli.runs import find_loss
@@ -21,7 +21,7 @@ from dataflow.config.durations import format_seconds, parse_seconds
 from dataflow.errors import BadInput
 from dataflow.model.records import SCRIPT
 from dataflow.model.status import RunOutcome, WorkState
-from dataflow.model.wording import plural, shortened, utc_text
+from dataflow.model.wording import counted, did_you_mean, quoted, shortened, utc_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,22 +67,11 @@ SHOWN_LOST = 5
 
 def add_parser(subparsers: Any) -> None:
     """Adds `status`."""
-    parser = subparsers.add_parser("status", description=TEXT)
-    parser.add_argument(
-        "--fail-if",
-        type=fail_words,
-        default=(),
-        metavar="WORDS",
-        help="exit with 1 if any work is failed, late or both: failed,late",
-    )
-    parser.add_argument(
-        "--late-after",
-        type=span,
-        default=3600.0,
-        metavar="SPAN",
-        help="open work is late after this time (default: 1h)",
-    )
-    finish(parser, status, "all", "wide", "json")
+    parser = add_command(subparsers, "status", status, TEXT, "all", "wide", "json")
+    help_text = "exit with 1 if work is failed, late, or either of them: failed,late"
+    parser.add_argument("--fail-if", type=fail_words, default=(), metavar="WORDS", help=help_text)
+    help_text = "open work is late after this time (default: 1h)"
+    parser.add_argument("--late-after", type=duration, default=3600.0, metavar="DURATION", help=help_text)
 
 
 def fail_words(text: str) -> tuple[str, ...]:
@@ -90,11 +79,12 @@ def fail_words(text: str) -> tuple[str, ...]:
     words = tuple(word.strip().lower() for word in text.split(","))
     unknown = [word for word in words if word not in FAIL_WORDS]
     if unknown:
-        raise argparse.ArgumentTypeError(f"unknown word {unknown[0]!r}; known: {', '.join(FAIL_WORDS)}")
+        hint = f"{did_you_mean(unknown[0], FAIL_WORDS)} Known: {', '.join(FAIL_WORDS)}."
+        raise argparse.ArgumentTypeError(f"{quoted(unknown[0])} is unknown.{hint}")
     return words
 
 
-def span(text: str) -> float:
+def duration(text: str) -> float:
     """A duration such as 90s or 1h30m, in seconds."""
     try:
         return parse_seconds(text)
@@ -232,8 +222,7 @@ def _show_undefined(jobs: Sequence[str]) -> None:
 
 
 def _overdue_text(overdue: Overdue) -> str:
-    intervals = f"{overdue.intervals:,} {plural(overdue.intervals, 'interval')}"
-    return f"{intervals} overdue since {time_of(overdue.since_at)}"
+    return f"{counted(overdue.intervals, 'interval')} overdue since {time_of(overdue.since_at)}"
 
 
 def _why_late(job: JobStatus, late_after_seconds: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataflow.actions.locations import is_local
 from dataflow.actions.versions import list_versions, roll_back
 from dataflow.cli.layout import TIME, Column
-from dataflow.cli.options import count, finish
+from dataflow.cli.options import add_command, count
 from dataflow.cli.output import to_json
 from dataflow.cli.pipeline_settings import installed_packages
 from dataflow.cli.tables import show_rows
@@ -35,36 +35,20 @@ COLUMNS = (
 def add_parser(subparsers: Any) -> None:
     """Adds the four commands."""
     text = "Lists the versions of a chunk that still exist, oldest first."
-    parser = subparsers.add_parser("versions", description=text)
-    _add_chunk(parser)
-    finish(parser, show_versions, "wide", "json")
+    add_command(subparsers, "versions", show_versions, text, "DATASET", "DATAID", "wide", "json")
     text = "Publishes an older version of a chunk as its newest version."
-    parser = subparsers.add_parser("rollback", description=text)
-    _add_chunk(parser)
-    parser.add_argument(
-        "--version", type=count, metavar="N", help="version to publish (default: the previous one)"
-    )
-    finish(parser, roll_back_chunk, "why")
+    parser = add_command(subparsers, "rollback", roll_back_chunk, text, "DATASET", "DATAID", "why")
+    help_text = "version to publish (default: the previous one)"
+    parser.add_argument("--version", type=count, metavar="N", help=help_text)
     text = "Merges the files of a chunk in the lake into fewer, larger ones with the same rows."
-    parser = subparsers.add_parser("compact", description=text)
-    _add_chunk(parser)
-    finish(parser, compact_chunk, "why")
+    add_command(subparsers, "compact", compact_chunk, text, "DATASET", "DATAID", "why")
     text = (
         "Prints the current files of a dataset in the lake, one per line, for DuckDB, Trino, pandas and "
-        "others. Exits with 75 if it leaves chunks out because they are STALE, or finds none."
+        "others. Exits with 75 if it leaves out STALE chunks, or if no chunk is ready."
     )
-    parser = subparsers.add_parser("locate", description=text)
-    parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("dataid", metavar="DATAID", nargs="?", help="only this chunk, STALE or not")
-    parser.add_argument(
-        "--stale", action="store_true", help="include STALE chunks (an input has a newer version)"
-    )
-    finish(parser, locate_files, "json")
-
-
-def _add_chunk(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("dataid", metavar="DATAID")
+    parser = add_command(subparsers, "locate", locate_files, text, "DATASET", "[DATAID]", "json")
+    help_text = "include STALE chunks (an input has a newer version)"
+    parser.add_argument("--stale", action="store_true", help=help_text)
 
 
 def show_versions(args: argparse.Namespace, context: Context) -> int:

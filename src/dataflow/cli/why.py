@@ -6,7 +6,7 @@ import re
 import sys
 
 from dataflow.actions.why import why as explain
-from dataflow.cli.options import finish
+from dataflow.cli.options import add_command
 from dataflow.cli.output import STYLES, as_text, paint, show_object
 from dataflow.cli.terminal import find_width, short_time, wrap_line
 from dataflow.runjob.lock import is_dead
@@ -26,10 +26,9 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 def add_parser(subparsers: Any) -> None:
     """Adds `why`."""
-    parser = subparsers.add_parser("why", description=TEXT)
-    parser.add_argument("job", metavar="JOB")
-    parser.add_argument("dataid", metavar="DATAID", nargs="?", help="default: the work that is next or stuck")
-    finish(parser, why, "json")
+    parser = add_command(subparsers, "why", why, TEXT, "JOB", "json")
+    help_text = "dataid of the work (default: the work that is next or stuck)"
+    parser.add_argument("dataid", metavar="DATAID", nargs="?", help=help_text)
 
 
 def why(args: argparse.Namespace, context: Context) -> int:

@@ -185,7 +185,7 @@ def _refuse_other_keys(path: str, document: dict[str, Any], problems: Problems) 
             problems.add(f"{path}: {key}", f"is a setting of the worker; move it to {PROJECT_FILE}")
         else:
             known = (*SETTINGS, *TABLES, *PIPELINE_TABLES)
-            problems.add(f"{path}: {key}", f"is unknown. {suggestion(key, known)}")
+            problems.add(f"{path}: {key}", f"unknown key. {suggestion(key, known)}")
 
 
 def _read_table(
@@ -202,7 +202,7 @@ def _read_table(
     for key, value in table.items():
         if key not in readers:
             known = [known for known in readers if known != "password"]
-            problems.add(f"{origin}.{key}", f"is unknown. {suggestion(key, known)}")
+            problems.add(f"{origin}.{key}", f"unknown key. {suggestion(key, known)}")
             continue
         try:
             values[key] = readers[key](value)

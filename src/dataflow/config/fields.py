@@ -153,5 +153,11 @@ def _kind(value: object) -> str:
     """Return TOML's name for the kind of value; the value may be secret and is not repeated."""
     if isinstance(value, list):
         return "an array" if value else "an empty array"
-    kinds = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", dict: "a table"}
+    kinds = {
+        bool: "true or false",
+        int: "a whole number",
+        float: "a number",
+        str: "a string",
+        dict: "a table",
+    }
     return kinds.get(type(value), "a date or time")

@@ -46,6 +46,11 @@ def plural(count: int, noun: str, many: str = "") -> str:
     return noun if count == 1 else many or f"{noun}s"
 
 
+def counted(count: int, noun: str, many: str = "") -> str:
+    """Return the number with its noun: 1 row, 2,000 rows."""
+    return f"{count:,} {plural(count, noun, many)}"
+
+
 def utc_text(seconds: float) -> str:
     """Return seconds since 1970 as ISO text in UTC, to the millisecond; earlier times count as 1970."""
     import time  # built in; datetime would cost start-up time

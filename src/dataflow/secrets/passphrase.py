@@ -32,7 +32,7 @@ def get_passphrase(value: str | None, file: str | None, prompt: Callable[[], str
     if file:
         return _read_file(file)
     if prompt is None:
-        raise SecretError(f"A password must be decrypted, but no passphrase is set. {THREE_WAYS}")
+        raise SecretError(f"No passphrase is set, and passwords need one. {THREE_WAYS}")
     return _ask(prompt)
 
 
