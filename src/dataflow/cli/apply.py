@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 
 from dataflow.actions.apply import apply_changes, export_declarations, plan_changes, plan_first_changes
@@ -14,7 +13,7 @@ from dataflow.cli.asking import is_terminal, may_go_on
 from dataflow.cli.job import say_how_it_begins, say_what_stays
 from dataflow.cli.options import add_command
 from dataflow.cli.output import as_text
-from dataflow.cli.terminal import wrap_for
+from dataflow.cli.terminal import write_line
 from dataflow.config.declarations import read_declarations
 from dataflow.config.project import PROJECT_FILE
 from dataflow.errors import ConfigError, UsageError
@@ -94,17 +93,13 @@ def show_changes(changes: Iterable[Change], checks: Mapping[str, tuple[str, ...]
             continue
         print(f"{SIGNS[change.what]} {change.kind} {change.name}")
         for difference in change.differences:
-            _print(f"    {as_text(str(difference))}")
+            write_line(f"    {as_text(str(difference))}")
         if change.kind == "dataset" and (check := other_checks.pop(change.name, None)):
-            _print(f"    check: {as_text(shell(*check))}")
+            write_line(f"    check: {as_text(shell(*check))}")
     if unchanged:
         print(f"= {unchanged} unchanged")
     for name, check in other_checks.items():
-        _print(f"    check of {name}: {as_text(shell(*check))}")
-
-
-def _print(line: str) -> None:
-    print(wrap_for(sys.stdout, line))
+        write_line(f"    check of {name}: {as_text(shell(*check))}")
 
 
 def _project_file(context: Context) -> str:

@@ -118,10 +118,10 @@ def drop_output() -> None:
 
 def tell(text: str) -> None:
     """Writes a message to stderr; where that fails, the exit code has to do."""
-    from dataflow.cli.terminal import wrap_for  # start-up: only errors need it
+    from dataflow.cli.terminal import write_line  # start-up: only errors need it
 
     with suppress(OSError):
-        print(wrap_for(sys.stderr, text), file=sys.stderr)
+        write_line(text, sys.stderr)
 
 
 def run_word(argv: list[str]) -> int:

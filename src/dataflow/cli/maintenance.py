@@ -7,7 +7,7 @@ from dataflow.actions.purge import purge, retain
 from dataflow.cli.asking import may_go_on
 from dataflow.cli.layout import PROSE, Column
 from dataflow.cli.options import add_command, add_words
-from dataflow.cli.output import show_object
+from dataflow.cli.output import pick, show_object
 from dataflow.cli.pipeline_settings import get_settings, installed_packages
 from dataflow.cli.progress import Progress
 from dataflow.cli.tables import show_rows
@@ -16,7 +16,7 @@ from dataflow.errors import DataFlowError, SchemaMismatch, StoreMissing, UsageEr
 from dataflow.model.record import replace
 from dataflow.model.url_text import masked_url
 from dataflow.model.wording import counted
-from dataflow.runjob.lock import is_claimant_name, is_dead, remove_dead
+from dataflow.runjob.lock import remove_dead
 from dataflow.store.queries import SCHEMA_VERSION
 
 TYPE_CHECKING = False
@@ -63,7 +63,7 @@ def doctor(args: argparse.Namespace, context: Context) -> int:
     findings = list(list_findings(context))
     if args.spark:
         findings += list_spark_findings(context)
-    rows = [{str(name): getattr(found, name) for name in COLUMNS} for found in findings]
+    rows = [pick(found, *COLUMNS) for found in findings]
     show_rows(rows, COLUMNS, args.json, wide=args.wide)
     return 1 if any(found.level == PROBLEM for found in findings) else 0
 
@@ -71,18 +71,14 @@ def doctor(args: argparse.Namespace, context: Context) -> int:
 def list_findings(context: Context) -> Iterator[Finding]:
     """All findings; a store that does not answer is one of them."""
     config = context.config
-
-    def is_gone(name: str) -> bool:
-        return is_claimant_name(name) and is_dead(config.lock_dir, name)
-
     try:
         store = context.store
         store.read.get_now()
     except DataFlowError as error:
-        yield from examine_machine(config, is_gone)
+        yield from examine_machine(config, context.is_gone)
         yield Finding("store", PROBLEM, str(error), "dataflow init" if config.is_outside else _way_out(error))
         return
-    yield from examine(store, config, is_gone, lambda name: remove_dead(config.lock_dir, name))
+    yield from examine(store, config, context.is_gone, lambda name: remove_dead(config.lock_dir, name))
 
 
 def list_spark_findings(context: Context) -> Iterator[Finding]:

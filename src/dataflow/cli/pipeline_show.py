@@ -10,7 +10,7 @@ from dataflow.cli.options import add_command, count
 from dataflow.cli.output import as_text, paint, show_object, to_json
 from dataflow.cli.pipeline_settings import get_settings, load_catalog
 from dataflow.cli.tables import data_columns, show_rows
-from dataflow.cli.terminal import wrap_for
+from dataflow.cli.terminal import wrap_for, write_line
 from dataflow.errors import BadInput
 from dataflow.model.record import replace
 
@@ -140,10 +140,9 @@ def _scene(context: Context, catalog: Catalog) -> tuple[Scene, Facilities]:
     from dataflow.cli.progress import PipelineProgress
     from dataflow.pipelines.run.facilities import Facilities, ProjectValues
     from dataflow.pipelines.show.plan import Scene
-    from dataflow.runjob.lock import is_dead
 
     config, settings = context.config, get_settings(context)
-    scene = Scene(catalog, settings, config, lambda name: is_dead(config.lock_dir, name))
+    scene = Scene(catalog, settings, config, context.is_gone)
     values = ProjectValues(context.environ, catalog.constants)
     return scene, Facilities(config, _store(context), settings, values, PipelineProgress())
 
@@ -216,7 +215,7 @@ def _print_preview(context: Context, found: Preview, as_json: bool, wide: bool) 
     if len(found.refused) > SHOWN_REJECTS:
         print(f"and {len(found.refused) - SHOWN_REJECTS} more columns; see --json")
     for line in found.drift:
-        print(wrap_for(sys.stdout, f"drift: {as_text(line)}"))
+        write_line(f"drift: {as_text(line)}")
 
 
 def _print_line(word: str, text: str) -> None:

@@ -7,7 +7,7 @@ import sys
 
 from dataflow.cli.asking import may_go_on
 from dataflow.cli.options import add_command
-from dataflow.cli.output import as_text, paint, to_json
+from dataflow.cli.output import as_text, paint, pick, to_json
 from dataflow.cli.pipeline_settings import get_settings, load_catalog
 from dataflow.cli.terminal import wrap_for
 from dataflow.errors import ConfigError
@@ -64,9 +64,7 @@ def import_project(args: argparse.Namespace, context: Context) -> int:
 
 def _record(made: NewProject) -> dict[str, object]:
     files = [{"path": one.path, "from": one.origin, "written": not one.exists} for one in made.files]
-    changes = [
-        {name: getattr(one, name) for name in ("kind", "place", "what", "why")} for one in made.entries
-    ]
+    changes = [pick(one, "kind", "place", "what", "why") for one in made.entries]
     return {"files": files, "changes": changes}
 
 

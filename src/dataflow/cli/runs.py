@@ -10,11 +10,11 @@ from dataflow.actions.interventions import parse_run_id
 from dataflow.actions.names import find_plan, get_dataset, get_run
 from dataflow.cli.layout import PROSE, SPAN, TIME, WORDS, Column
 from dataflow.cli.options import add_command, count
+from dataflow.cli.output import pick
 from dataflow.cli.tables import show_rows
 from dataflow.model.job_dataid import job_dataid
 from dataflow.model.record import names_of
 from dataflow.model.status import RunOutcome
-from dataflow.runjob.lock import is_claimant_name, is_dead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from dataflow.cli.context import Context
-    from dataflow.config.settings import Config
     from dataflow.model.records import RunRow
 
 COLUMNS = (
@@ -89,7 +88,7 @@ def runs(args: argparse.Namespace, context: Context) -> int:
     found = context.store.read.list_runs(args.limit, args.job or "", dataid, args.outcome or "")
     if args.job and not plan and not found:
         context.get_plan(args.job)  # a removed job would still have its runs: the name is unknown
-    rows = [describe(run, context.config, args.json) for run in found]
+    rows = [describe(run, context, args.json) for run in found]
     show_rows(rows, COLUMNS, args.json, "No such runs. Start one: RunJob SCRIPT", args.wide)
     if not args.json and len(rows) == args.limit:
         context.say(
@@ -98,20 +97,20 @@ def runs(args: argparse.Namespace, context: Context) -> int:
     return 0
 
 
-def describe(run: RunRow, config: Config, as_json: bool) -> dict[str, Any]:
+def describe(run: RunRow, context: Context, as_json: bool) -> dict[str, Any]:
     """A run for display; JSON keeps the stored outcome and adds `process_gone`."""
-    lost = find_loss(run, config)
-    record = {str(name): getattr(run, name) for name in COLUMNS if name != "took"}
+    lost = find_loss(run, context)
+    record = pick(run, *[name for name in COLUMNS if name != "took"])
     if lost and not as_json:
         record["outcome"] = f"{run.outcome} ({lost})"
     return record | {"process_gone": bool(lost), "took": _seconds_taken(run)}
 
 
-def find_loss(run: RunRow, config: Config) -> str:
+def find_loss(run: RunRow, context: Context) -> str:
     """Why a run that counts as RUNNING is not at work any more; "" while it may be."""
     if run.outcome is not RunOutcome.RUNNING:
         return ""
-    if run.host == config.host and is_claimant_name(run.claimant) and is_dead(config.lock_dir, run.claimant):
+    if run.host == context.config.host and context.is_gone(run.claimant):
         return "process gone"
     return "" if (run.lease_left_seconds or 0) > 0 else "lease lapsed"
 
@@ -190,10 +189,7 @@ def journal(args: argparse.Namespace, context: Context) -> int:
     found = context.store.read.list_journal(args.limit, run_id=args.run or 0, **where)
     if not found:
         _refuse_unknown(args, context)
-    rows = [
-        {name: getattr(line, name) for name in names_of(line)} | {"about": line.job or line.dataset}
-        for line in found
-    ]
+    rows = [pick(line, *names_of(line)) | {"about": line.job or line.dataset} for line in found]
     empty = "No such journal entries. All of them: dataflow journal"
     show_rows(rows, JOURNAL_COLUMNS, args.json, empty, args.wide)
     return 0

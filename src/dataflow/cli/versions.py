@@ -6,7 +6,7 @@ from dataflow.actions.locations import is_local
 from dataflow.actions.versions import list_versions, roll_back
 from dataflow.cli.layout import TIME, Column
 from dataflow.cli.options import add_command, count
-from dataflow.cli.output import to_json
+from dataflow.cli.output import pick, to_json
 from dataflow.cli.pipeline_settings import installed_packages
 from dataflow.cli.tables import show_rows
 from dataflow.errors import Conflict
@@ -54,11 +54,7 @@ def add_parser(subparsers: Any) -> None:
 def show_versions(args: argparse.Namespace, context: Context) -> int:
     """Lists the versions whose files all exist."""
     found = list_versions(context.store, args.dataset, args.dataid, context.config.project_dir)
-    rows = [
-        {str(name): getattr(version, name) for name in COLUMNS}
-        for version in found
-        if version.current or not version.missing
-    ]
+    rows = [pick(version, *COLUMNS) for version in found if version.current or not version.missing]
     empty = f"No version of {args.dataset}/{args.dataid} is on this machine."
     show_rows(rows, COLUMNS, args.json, empty, args.wide)
     for version in found:

@@ -9,7 +9,6 @@ from dataflow.actions.why import why as explain
 from dataflow.cli.options import add_command
 from dataflow.cli.output import STYLES, as_text, paint, show_object
 from dataflow.cli.terminal import find_width, short_time, wrap_line
-from dataflow.runjob.lock import is_dead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,8 +32,8 @@ def add_parser(subparsers: Any) -> None:
 
 def why(args: argparse.Namespace, context: Context) -> int:
     """Explains one work of a job, or the next one."""
-    plan, lock_dir = context.get_plan(args.job), context.config.lock_dir
-    found = explain(context.store, context.config, plan, args.dataid, lambda name: is_dead(lock_dir, name))
+    plan = context.get_plan(args.job)
+    found = explain(context.store, context.config, plan, args.dataid, context.is_gone)
     if args.json:
         show_object(as_record(found), True)
     else:
