@@ -7,7 +7,8 @@ import sys
 from dataflow.actions.make_ready import make_ready, withdraw
 from dataflow.actions.names import get_dataset
 from dataflow.cli.layout import PROSE, TIME, Column
-from dataflow.cli.options import add_command, count
+from dataflow.cli.options import add_choice, add_command, count
+from dataflow.cli.output import pick
 from dataflow.cli.progress import Progress
 from dataflow.cli.tables import show_rows
 from dataflow.errors import BadInput, UsageError
@@ -40,13 +41,7 @@ def add_parser(subparsers: Any) -> None:
     """Adds `chunks`, `ready` and `withdraw`."""
     text = "Lists the chunks of a dataset with their status."
     parser = add_command(subparsers, "chunks", chunks, text, "DATASET", "from", "to", "wide", "json")
-    parser.add_argument(
-        "--status",
-        type=str.upper,
-        choices=[status.value for status in Status],
-        metavar="STATUS",
-        help=f"only chunks with this status: {', '.join(Status)}",
-    )
+    add_choice(parser, "status", Status, "only chunks with this status")
     parser.add_argument("--limit", type=count, default=None, metavar="N", help="at most N chunks")
     text = "Marks chunks as ready, so that work that waits for them can be claimed. Safe to repeat."
     making = add_command(subparsers, "ready", ready, text, "DATASET", "DATAID…", "from", "to")
@@ -89,27 +84,16 @@ def _key(dataset: Dataset, dataid: str | None) -> str | None:
 
 def _records(found: Iterable[ChunkRow], as_json: bool) -> Iterator[dict[str, Any]]:
     for chunk in found:
-        readers: object = list(chunk.readers)
-        if readers and not as_json:
-            readers = f"being consumed by run {', '.join(map(str, chunk.readers))}"
-        yield {
-            "dataset": chunk.dataset,
-            "dataid": chunk.dataid,
-            "status": chunk.status,
-            "version": chunk.version,
-            "modified_at": chunk.modified_at,
-            "readers": readers,
-        }
+        row = pick(chunk, *COLUMNS)
+        if chunk.readers and not as_json:
+            row["readers"] = f"being consumed by run {', '.join(map(str, chunk.readers))}"
+        yield row
 
 
 def ready(args: argparse.Namespace, context: Context) -> int:
     """Marks chunks as ready."""
-    source = Source(args, context)
-    try:
-        with Progress("made ready") as progress:
-            result = make_ready(context.store, args.dataset, source, args.again, progress)
-    except BadInput as error:
-        raise source.locate(error) from error
+    with Source(args, context) as source, Progress("made ready") as progress:
+        result = make_ready(context.store, args.dataset, source, args.again, progress)
     already = f", {result.already:,} already ready" if result.already else ""
     context.say(f"{args.dataset}: {result.changed:,} made ready{already}.")
     return 0
@@ -117,19 +101,15 @@ def ready(args: argparse.Namespace, context: Context) -> int:
 
 def take_back(args: argparse.Namespace, context: Context) -> int:
     """Withdraws chunks."""
-    source = Source(args, context)
-    try:
-        with Progress("withdrawn") as progress:
-            changed, others = withdraw(context.store, args.dataset, source, args.why, progress)
-    except BadInput as error:
-        raise source.locate(error) from error
+    with Source(args, context) as source, Progress("withdrawn") as progress:
+        changed, others = withdraw(context.store, args.dataset, source, args.why, progress)
     rest = f", {others:,} not published" if others else ""
     context.say(f"{args.dataset}: {changed:,} withdrawn{rest}.")
     return 0
 
 
 class Source:
-    """The dataids of a command: arguments, a range, or the lines of a file."""
+    """The dataids of a command: arguments, a range, or the lines of a file, which errors name."""
 
     def __init__(self, args: argparse.Namespace, context: Context) -> None:
         self._args = args
@@ -148,12 +128,13 @@ class Source:
             return dataid_range(args.first, args.last, grain, timezone)
         return iter(args.dataids)
 
-    def locate(self, error: BadInput) -> BadInput:
-        """The error with the file and line that it is about."""
-        if not self._line:
-            return error
-        name = "stdin" if self._args.file == "-" else self._args.file
-        return BadInput(f"{name}, line {self._line}: {error}")
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, _kind: object, error: object, _traceback: object) -> None:
+        if isinstance(error, BadInput) and self._line:
+            name = "stdin" if self._args.file == "-" else self._args.file
+            raise BadInput(f"{name}, line {self._line}: {error}") from error
 
     def _lines(self, path: str) -> Iterator[str]:
         with _open(path) as file:

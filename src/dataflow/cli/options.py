@@ -9,7 +9,7 @@ from dataflow.model.wording import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 MOST_DIGITS = 18
@@ -49,6 +49,13 @@ def add_words(subparsers: Any, word: str, text: str) -> Any:
     return parser.add_subparsers(
         title="commands", dest="word", required=True, metavar="COMMAND", parser_class=type(parser)
     )
+
+
+def add_choice(parser: argparse.ArgumentParser, name: str, values: Iterable[str], text: str) -> None:
+    """Adds an option that takes one of some words in capitals, in any case."""
+    choices = [str(value) for value in values]
+    help_text = f"{text}: {', '.join(choices)}"
+    parser.add_argument(f"--{name}", type=str.upper, choices=choices, metavar=name.upper(), help=help_text)
 
 
 def count(text: str) -> int:

@@ -9,6 +9,7 @@ import sys
 from dataflow.cli import pipeline_show, pipeline_transfer
 from dataflow.cli.context import Context
 from dataflow.cli.options import add_command, add_words
+from dataflow.cli.output import pick
 from dataflow.cli.parser import parse_options
 from dataflow.cli.pipeline_settings import get_settings, load_catalog
 from dataflow.cli.runjob import add_option, check_choice, make_request, parser
@@ -210,16 +211,8 @@ def _row(definition: Definition, catalog: Catalog, settings: PipelineSettings) -
 
         flaw = find_flaw(definition, catalog, settings)
     note = f"can never run: {flaw}" if flaw else over_note(definition)
-    return {
-        "pipeline": definition.job,
-        "kind": definition.kind,
-        "dataset": definition.dataset,
-        "target": definition.target,
-        "schedule": timing.schedule,
-        "start": timing.start,
-        "end": timing.end,
-        "note": note,
-    }
+    row = {"pipeline": definition.job} | pick(definition, "kind", "dataset", "target")
+    return row | pick(timing, "schedule", "start", "end") | {"note": note}
 
 
 def _leave(number: int, _: FrameType | None) -> None:

@@ -7,7 +7,7 @@ from textwrap import dedent
 
 from dataflow.cli.layout import PROSE, Column
 from dataflow.cli.options import add_command, count
-from dataflow.cli.output import as_text, paint, show_object, to_json
+from dataflow.cli.output import as_text, paint, pick, show_object
 from dataflow.cli.pipeline_settings import get_settings, load_catalog
 from dataflow.cli.tables import data_columns, show_rows
 from dataflow.cli.terminal import wrap_for, write_line
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dataflow.cli.context import Context
-    from dataflow.pipelines.declare.catalog import Catalog, Definition
+    from dataflow.pipelines.declare.catalog import Definition
     from dataflow.pipelines.run.facilities import Facilities
-    from dataflow.pipelines.show.plan import Outlook, Scene
+    from dataflow.pipelines.show.plan import Outlook
     from dataflow.pipelines.show.preview import Preview
     from dataflow.store.store import Store
 
@@ -87,19 +87,15 @@ def show_pipeline(args: argparse.Namespace, context: Context) -> int:
 
 def plan_pipeline(args: argparse.Namespace, context: Context) -> int:
     """Shows what a run would do now."""
-    catalog = load_catalog(context)
-    definition = catalog.get(args.name)
-    from dataflow.pipelines.show.plan import look_ahead
+    definition, facilities, outlook = _look_ahead(args, context)
     from dataflow.pipelines.show.statements import describe_interval
 
-    scene, facilities = _scene(context, catalog)
     secrets = facilities.settings.secrets
     with secrets.hidden_in_errors():
-        outlook = look_ahead(facilities.store, definition, scene, args.dataid)
         detail = describe_interval(outlook.plan, facilities) if outlook.plan else None
     detail = secrets.redact_all(detail)
     if args.json:
-        intervals = [{"dataid": one.dataid, "state": one.state, "why": one.why} for one in outlook.intervals]
+        intervals = [pick(one, "dataid", "state", "why") for one in outlook.intervals]
         head = {"pipeline": definition.job, "dataset": definition.dataset, "counts": outlook.counts}
         show_object(head | {"intervals": intervals, "interval": detail}, True)
         return 0
@@ -113,20 +109,16 @@ def plan_pipeline(args: argparse.Namespace, context: Context) -> int:
 
 def preview_pipeline(args: argparse.Namespace, context: Context) -> int:
     """Shows the first rows of one interval."""
-    catalog = load_catalog(context)
-    definition = catalog.get(args.name)
-    from dataflow.pipelines.show.plan import look_ahead
+    definition, facilities, outlook = _look_ahead(args, context)
+    if not outlook.dataid:
+        raise BadInput(
+            f"{definition.job} has no interval yet. "
+            f"Name one: dataflow pipeline preview {definition.job} --dataid D"
+        )
     from dataflow.pipelines.show.preview import preview
 
-    scene, facilities = _scene(context, catalog)
     secrets = facilities.settings.secrets
     with secrets.hidden_in_errors():
-        outlook = look_ahead(facilities.store, definition, scene, args.dataid)
-        if not outlook.dataid:
-            raise BadInput(
-                f"{definition.job} has no interval yet. "
-                f"Name one: dataflow pipeline preview {definition.job} --dataid D"
-            )
         try:
             found = preview(outlook, facilities, args.rows)
         finally:
@@ -136,15 +128,20 @@ def preview_pipeline(args: argparse.Namespace, context: Context) -> int:
     return 0
 
 
-def _scene(context: Context, catalog: Catalog) -> tuple[Scene, Facilities]:
+def _look_ahead(args: argparse.Namespace, context: Context) -> tuple[Definition, Facilities, Outlook]:
+    """A pipeline, what it runs with, and the intervals that would run now."""
+    catalog = load_catalog(context)
+    definition = catalog.get(args.name)
     from dataflow.cli.progress import PipelineProgress
     from dataflow.pipelines.run.facilities import Facilities, ProjectValues
-    from dataflow.pipelines.show.plan import Scene
+    from dataflow.pipelines.show.plan import Scene, look_ahead
 
     config, settings = context.config, get_settings(context)
     scene = Scene(catalog, settings, config, context.is_gone)
     values = ProjectValues(context.environ, catalog.constants)
-    return scene, Facilities(config, _store(context), settings, values, PipelineProgress())
+    facilities = Facilities(config, _store(context), settings, values, PipelineProgress())
+    with settings.secrets.hidden_in_errors():
+        return definition, facilities, look_ahead(facilities.store, definition, scene, args.dataid)
 
 
 def _store(context: Context) -> Store:
@@ -161,7 +158,7 @@ def _without_empty(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _print_outlook(definition: Definition, outlook: Outlook, wide: bool) -> None:
-    rows = [{"dataid": one.dataid, "state": one.state, "why": one.why} for one in outlook.intervals]
+    rows = [pick(one, "dataid", "state", "why") for one in outlook.intervals]
     empty = f"No interval of {definition.job} has ended yet. To run one anyway: --dataid"
     if definition.timing.is_over:
         empty = (
@@ -191,16 +188,8 @@ def _print_detail(detail: dict[str, Any]) -> None:
 
 def _print_preview(context: Context, found: Preview, as_json: bool, wide: bool) -> None:
     if as_json:
-        record = {
-            "dataid": found.dataid,
-            "read": found.read,
-            "columns": dict(found.columns),
-            "rows": found.rows,
-            "rejects": found.rejects,
-            "drift": found.drift,
-            "refused": found.refused,
-        }
-        print(to_json(record, indent=2))
+        record = pick(found, "dataid", "read", "columns", "rows", "rejects", "drift", "refused")
+        show_object(record | {"columns": dict(found.columns)}, True)
         return
     context.say(f"{found.dataid}, from {found.read}; nothing was published.")
     columns = data_columns([name for name, _ in found.columns])

@@ -9,7 +9,7 @@ import time
 from dataflow.actions.interventions import parse_run_id
 from dataflow.actions.names import find_plan, get_dataset, get_run
 from dataflow.cli.layout import PROSE, SPAN, TIME, WORDS, Column
-from dataflow.cli.options import add_command, count
+from dataflow.cli.options import add_choice, add_command, count
 from dataflow.cli.output import pick
 from dataflow.cli.tables import show_rows
 from dataflow.model.job_dataid import job_dataid
@@ -19,8 +19,8 @@ from dataflow.model.status import RunOutcome
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
-    from typing import Any, BinaryIO
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
     from dataflow.cli.context import Context
     from dataflow.model.records import RunRow
@@ -60,13 +60,7 @@ def add_parser(subparsers: Any) -> None:
     """Adds `runs`, `logs` and `journal`."""
     text = "Lists runs, newest first, with their outcome."
     parser = add_command(subparsers, "runs", runs, text, "job", "dataid", "wide", "json")
-    parser.add_argument(
-        "--outcome",
-        type=str.upper,
-        choices=[outcome.value for outcome in RunOutcome],
-        metavar="OUTCOME",
-        help=f"only runs with this outcome: {', '.join(RunOutcome)}",
-    )
+    add_choice(parser, "outcome", RunOutcome, "only runs with this outcome")
     parser.add_argument("--limit", type=count, default=50, metavar="N", help="at most N runs (default: 50)")
     text = "Shows the log of a run, byte for byte. The log is on the machine where the run was."
     parser = add_command(subparsers, "logs", logs, text, "RUN")
@@ -127,7 +121,7 @@ def logs(args: argparse.Namespace, context: Context) -> int:
     """Writes the log of a run to stdout; with -f, until the run ends."""
     run = get_run(context.store, parse_run_id(args.run))
     path = os.path.join(context.config.log_dir, f"{run.run_id}.log")
-    pieces = follow(path, lambda: _is_running(context, run.run_id)) if args.follow else read(path)
+    pieces = follow(path, lambda: args.follow and _is_running(context, run.run_id))
     size = 0
     sys.stdout.flush()
     for piece in pieces:
@@ -139,15 +133,8 @@ def logs(args: argparse.Namespace, context: Context) -> int:
     return 0
 
 
-def read(path: str) -> Iterator[bytes]:
-    """The log so far, in pieces; nothing if it does not exist."""
-    if os.path.exists(path):
-        with open(path, "rb") as log:
-            yield from _pieces(log)
-
-
-def follow(path: str, is_running: Any) -> Iterator[bytes]:
-    """The log as it grows, until the run has ended and all of it has been read."""
+def follow(path: str, is_running: Callable[[], bool]) -> Iterator[bytes]:
+    """The log as it grows, while the run goes on and until all of it is read; nothing if there is none."""
     while not os.path.exists(path) and is_running():
         time.sleep(POLL_SECONDS)
     if not os.path.exists(path):
@@ -157,7 +144,8 @@ def follow(path: str, is_running: Any) -> Iterator[bytes]:
         while running:
             # Asked before reading, so that the last lines are read in this turn.
             running = is_running()
-            yield from _pieces(log)
+            while piece := log.read(BLOCK_BYTES):
+                yield piece
             if running:
                 time.sleep(POLL_SECONDS)
 
@@ -176,11 +164,6 @@ def _is_running(context: Context, run_id: int) -> bool:
     run = get_run(context.store, run_id)
     # A run whose lease has lapsed writes no more, even if it still counts as RUNNING.
     return run.outcome is RunOutcome.RUNNING and (run.lease_left_seconds or 0) > 0
-
-
-def _pieces(log: BinaryIO) -> Iterator[bytes]:
-    while piece := log.read(BLOCK_BYTES):
-        yield piece
 
 
 def journal(args: argparse.Namespace, context: Context) -> int:

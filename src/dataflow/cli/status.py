@@ -141,24 +141,24 @@ def as_record(found: StoreStatus, not_done: Mapping[str, int]) -> dict[str, list
 
 
 def _job_record(job: JobStatus) -> dict[str, Any]:
-    overdue = _part(job.overdue, "dataset", "intervals", "since_at", "age_seconds")
+    overdue = _part(job.overdue)
     if overdue:
         overdue["since_at"] = utc_text(overdue["since_at"])
     return {
         "job": job.job,
         **job.counts,
-        "oldest": _part(job.oldest, "dataid", "state", "since_at", "age_seconds", "reason"),
+        "oldest": _part(job.oldest),
         "due": overdue is not None,
         "overdue": overdue,
-        "running": _part(job.longest, "run_id", "dataid", "age_seconds", "usual_seconds"),
+        "running": _part(job.longest),
     }
 
 
-def _part(found: object, *names: str) -> dict[str, Any] | None:
+def _part(found: object) -> dict[str, Any] | None:
     """A part of a job's status, durations to the millisecond; None if the job has no such part."""
     if found is None:
         return None
-    values = pick(found, *names).items()
+    values = pick(found, *names_of(found)).items()
     return {name: round(value, 3) if isinstance(value, float) else value for name, value in values}
 
 

@@ -10,7 +10,7 @@ from dataflow.cli.output import pick, to_json
 from dataflow.cli.pipeline_settings import installed_packages
 from dataflow.cli.tables import show_rows
 from dataflow.errors import Conflict
-from dataflow.model.wording import plural
+from dataflow.model.wording import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,8 +88,7 @@ def compact_chunk(args: argparse.Namespace, context: Context) -> int:
     done = compact(context.store, (args.dataset, args.dataid), context.config.project_dir, args.why)
     name = f"{args.dataset}/{args.dataid}"
     if done.files_after == done.files_before:
-        files = plural(done.files_before, "file")
-        context.say(f"{name}: nothing to merge in {done.files_before:,} {files}.")
+        context.say(f"{name}: nothing to merge in {counted(done.files_before, 'file')}.")
     else:
         context.say(
             f"{name}: merged {done.files_before:,} files into {done.files_after:,}; still version "
@@ -125,9 +124,8 @@ def _report_left_out(context: Context, dataset: str, found: Located) -> int:
     """Says what is not among the files; the exit code keeps a script from taking a part for the whole."""
     if found.stale:
         named = ", ".join(found.stale[:MOST_NAMED]) + (" …" if len(found.stale) > MOST_NAMED else "")
-        chunks = plural(len(found.stale), "chunk")
         context.say(
-            f"{dataset}: left out {len(found.stale):,} STALE {chunks} (an input has a newer version): "
+            f"{dataset}: left out {counted(len(found.stale), 'STALE chunk')} (an input has a newer version): "
             f"{named}. To include: dataflow locate {dataset} --stale"
         )
     elif not found.chunks:
@@ -137,13 +135,6 @@ def _report_left_out(context: Context, dataset: str, found: Located) -> int:
 
 def as_record(chunk: LakeChunk) -> dict[str, Any]:
     """A chunk as `--json` shows it."""
-    return {
-        "dataset": chunk.dataset,
-        "dataid": chunk.dataid,
-        "version": chunk.version,
-        "manifest": chunk.path,
-        "files": list(chunk.files),
-        "rows": chunk.manifest.rows,
-        "size": chunk.manifest.size,
-        "columns": [{"name": name, "type": kind} for name, kind in chunk.manifest.columns],
-    }
+    columns = [{"name": name, "type": kind} for name, kind in chunk.manifest.columns]
+    record = pick(chunk, "dataset", "dataid", "version") | {"manifest": chunk.path, "files": chunk.files}
+    return record | pick(chunk.manifest, "rows", "size") | {"columns": columns}
