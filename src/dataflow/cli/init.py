@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 GITIGNORE = ".gitignore"
 TEMPLATES = os.path.join(os.path.dirname(__file__), "project_files")
-"""Folders with the parts of a project. A Python file in them is no module of ours, hence `.py-tpl`."""
+"""Folders with the parts of a project. `.py-tpl` is a Python file that is not a module of ours."""
 STEPS = "dataflow dataset add NAME (or declare it in that file, then: dataflow apply)"
 EXAMPLE_STEPS = "dataflow apply --yes && dataflow ready numbers --from 1 --to 3 && RunJob --drain ./square.sh"
 PIPELINE_STEPS = "dataflow run OrdersDatasetPipeline && dataflow run MonthlyTotalsViewPipeline --drain"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 _ITEMS = {None: "{}", "?": "[{}]", "*": "[{}…]", argparse.PARSER: "{} …"}
-_REQUIRED = "the following arguments are required: "
+_REQUIRED = "arguments are required"
 
 
 class Parser(argparse.ArgumentParser):
@@ -52,8 +52,9 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raises UsageError with the message, the usage and where to read more."""
-        if message.startswith(_REQUIRED):
-            message = f"No {message.removeprefix(_REQUIRED).replace(', ', ' and no ')} given."
+        head, _, names = message.partition(": ")
+        if head.endswith(_REQUIRED):
+            message = f"No {names.replace(', ', ' and no ')} given."
         raise UsageError(f"{message}\n{self.format_usage()}See: {self.prog} --help")
 
     def _describe_usage(self) -> str:
