@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from dataflow.errors import SecretError, UsageError
+from dataflow.secrets.passphrase import without_line_end
 
 LONGEST_SECRET = 64 * 1024
 
@@ -30,9 +31,7 @@ def read_secret(what: str) -> str:
     if sys.stdin is not None and sys.stdin.isatty():
         return _ask_twice(what)
     data = b"" if sys.stdin is None else sys.stdin.buffer.read(LONGEST_SECRET + 1)
-    line = data.removesuffix(b"\n")
-    if line != data:
-        line = line.removesuffix(b"\r")
+    line = without_line_end(data)
     if not line:
         raise SecretError(f"No {what} on stdin. Pipe it in, or run the command on a terminal.")
     if len(line) > LONGEST_SECRET:

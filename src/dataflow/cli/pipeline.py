@@ -16,6 +16,7 @@ from dataflow.cli.runjob import add_option, check_choice, make_request, parser
 from dataflow.config.project import get_working_dir, no_project
 from dataflow.errors import BadInput, ConfigError, Conflict, LeaseLost, TimedOut, UnknownName, UsageError
 from dataflow.model.records import VIEW
+from dataflow.runjob.report import explain_nothing
 from dataflow.runjob.request import JobRequest
 
 TYPE_CHECKING = False
@@ -182,12 +183,8 @@ def _register(context: Context, catalog: Catalog, definition: Definition, settin
 
 
 def _nothing_done(context: Context, flow: Any, definition: Definition, asked: JobRequest) -> int:
-    found = flow.why(definition.job, asked.dataid)
-    if not asked.quiet:
-        context.say(f"{definition.job}: {found.verdict}")
-        if found.next:
-            context.say(f"next: {found.next}")
-    return 0 if found.verdict.startswith("READY") else asked.waiting_exit_code
+    say = (lambda _text: None) if asked.quiet else context.say
+    return explain_nothing(asked, flow.why(definition.job, asked.dataid), say)
 
 
 def _refuse_options(given: argparse.Namespace, known: argparse.ArgumentParser, name: str) -> None:

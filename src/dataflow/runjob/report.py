@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataflow.model.status import RunOutcome, WorkState
-from dataflow.model.wording import plural
+from dataflow.model.wording import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dataflow.errors import DataFlowError
+    from dataflow.model.answers import Why
     from dataflow.model.records import Ending
     from dataflow.runjob.output import RunLog, Terminal
+    from dataflow.runjob.request import JobRequest
 
 LAST_LINES = 10
 
@@ -59,6 +63,14 @@ class Report:
             self.warn(f"the log {log.path} is incomplete: {log.error.strerror}")
 
 
+def explain_nothing(request: JobRequest, found: Why, say: Callable[[str], None]) -> int:
+    """Say why nothing ran and return the exit code: already done is success, anything else is waiting."""
+    say(f"{request.job}: {found.verdict}")
+    if found.next:
+        say(f"next: {found.next}")
+    return 0 if found.verdict.startswith("READY") else request.waiting_exit_code
+
+
 class Tally:
     """What became of the work of one call, the last run that was started, and what prevents further runs."""
 
@@ -87,4 +99,4 @@ class Tally:
         ends = list(self._ends.values())
         done = ends.count(WorkState.DONE)
         failed = ends.count(WorkState.FAILED) + ends.count(WorkState.INVALID)
-        return f"{done:,} {plural(done, 'chunk')} done, {failed:,} failed"
+        return f"{counted(done, 'chunk')} done, {failed:,} failed"

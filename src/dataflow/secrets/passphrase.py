@@ -66,12 +66,15 @@ def _read_file(file: str) -> str:
 def _passphrase_in(content: bytes, file: str) -> str:
     if len(content) > _LONGEST_FILE:
         raise SecretError(f"Passphrase file {file!r} is longer than {_LONGEST_FILE} bytes: not a passphrase.")
-    line = content.removesuffix(b"\n")
-    if line != content:
-        line = line.removesuffix(b"\r")
+    line = without_line_end(content)
     if not line:
         raise SecretError(f"Passphrase file {file!r} is empty. {THREE_WAYS}")
     return line.decode("utf-8", "surrogateescape")
+
+
+def without_line_end(content: bytes) -> bytes:
+    """Return a typed or piped secret without the line end after it."""
+    return content[:-2] if content.endswith(b"\r\n") else content.removesuffix(b"\n")
 
 
 def _open_to_others(mode: int) -> bool:
