@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 
 import pytest
 
@@ -64,6 +65,17 @@ def test_drain_counts_a_chunk_whose_retry_is_not_due_as_left(sqlite_flow: Flow) 
     flow.script("loadbob.sh", "exit 3")
     done = flow.runjob("--drain", "loadbob.sh", code=1)
     assert "loadbob: 0 chunks done, 0 failed, 1 left (dataflow why loadbob)\n" in done.stderr
+
+
+def test_drain_does_not_count_work_that_is_done_again_as_a_retry(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare()
+    flow.ready("bobin", "1")
+    again = f"{sys.executable} -m dataflow.cli.main ready bobin 1 --again"
+    flow.script("loadbob.sh", f"mkdir published || exit 0; {again}")
+    done = flow.runjob("--drain", "loadbob.sh")
+    assert flow.outcomes() == ["DONE", "DONE"]
+    assert "loadbob: 1 chunk done, 0 failed, none left\n" in done.stderr
 
 
 def test_drain_with_streams_runs_that_many_in_parallel(flow: Flow) -> None:
