@@ -130,7 +130,10 @@ def run_word(argv: list[str]) -> int:
     if word in ("", "help"):
         return _without_word(before)
     if word not in COMMANDS:
-        raise _unknown_word(word)
+        from dataflow.model.wording import did_you_mean, quoted  # start-up: only this error needs it
+
+        hint = did_you_mean(word, COMMANDS)
+        raise UsageError(f"Unknown command {quoted(word)}.{hint} See: dataflow --help")
     if word in ("run", "force"):
         from dataflow.cli import runjob
 
@@ -210,12 +213,6 @@ def _without_word(options: list[str]) -> int:
     else:
         print(overview())
     return 0
-
-
-def _unknown_word(word: str) -> UsageError:
-    from dataflow.model.wording import did_you_mean, quoted
-
-    return UsageError(f"Unknown command {quoted(word)}.{did_you_mean(word, COMMANDS)} See: dataflow --help")
 
 
 def _add_store_option(parser: argparse.ArgumentParser) -> None:

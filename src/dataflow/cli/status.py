@@ -179,7 +179,10 @@ def _show_tables(
     empty = "No jobs yet. Add one: dataflow job add NAME --in DATASET --out DATASET"
     show_rows(jobs, JOB_COLUMNS, False, empty, args.wide)
     print()
-    datasets = [row | {"missing": _missing_text(row)} for row in record["datasets"]]
+    datasets = []
+    for row in record["datasets"]:
+        more = " …" if (row["gaps"] or 0) > len(row["missing"]) else ""
+        datasets.append(row | {"missing": ", ".join(row["missing"]) + more})
     show_datasets(datasets, DATASET_COLUMNS, args, "No datasets yet. Add one: dataflow dataset add NAME")
     if record["failures"]:
         print()
@@ -254,8 +257,3 @@ def _oldest_text(job: JobStatus, is_late: bool) -> str:
         return ""
     age = format_seconds(int(job.oldest.age_seconds))
     return f"{job.oldest.dataid} {job.oldest.state} for {age}{', late' if is_late else ''}"
-
-
-def _missing_text(dataset: Mapping[str, Any]) -> str:
-    more = (dataset["gaps"] or 0) > len(dataset["missing"])
-    return ", ".join(dataset["missing"]) + (" …" if more else "")

@@ -89,7 +89,10 @@ def read_pairs(value: object) -> tuple[tuple[str, str], ...]:
     """Return a table of strings, sorted by key; numbers and booleans are converted to strings."""
     if not isinstance(value, dict):
         raise BadInput(f'must be a table like {{ key = "value" }}, not {_kind(value)}')
-    return tuple((_pair_key(key), _pair_value(key, value[key])) for key in sorted(value))
+    for key in value:
+        if not key or "=" in key or "\0" in key:
+            raise BadInput(f"has the key {quoted(key)}; a key must not be empty or contain = or NUL")
+    return tuple((key, _pair_value(key, value[key])) for key in sorted(value))
 
 
 def read_check(value: object) -> tuple[str, ...]:
@@ -130,12 +133,6 @@ def _refuse_twice(names: list[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise BadInput(f"names {quoted(name)} twice")
-
-
-def _pair_key(key: str) -> str:
-    if not key or "=" in key or "\0" in key:
-        raise BadInput(f"has the key {quoted(key)}; a key must not be empty or contain = or NUL")
-    return key
 
 
 def _pair_value(key: str, value: object) -> str:

@@ -56,9 +56,11 @@ def _read_file(file: str) -> str:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise SecretError(f"Passphrase file {file!r} cannot be read: {reason}. {THREE_WAYS}") from error
     if _open_to_others(mode):
+        from shlex import quote  # start-up: only this message needs it
+
         raise SecretError(
             f"Passphrase file {file!r} can be read or changed by others (mode {mode:04o}). "
-            f"Make it private: chmod 600 {_quoted(file)}"
+            f"Make it private: chmod 600 {quote(file)}"
         )
     return _passphrase_in(content, file)
 
@@ -79,10 +81,3 @@ def without_line_end(content: bytes) -> bytes:
 
 def _open_to_others(mode: int) -> bool:
     return bool(mode & (stat.S_IRWXG | stat.S_IRWXO))
-
-
-def _quoted(file: str) -> str:
-    # Imported here for start-up: only this message needs it.
-    from shlex import quote
-
-    return quote(file)
