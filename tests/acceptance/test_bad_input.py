@@ -92,7 +92,7 @@ def dataflow(
         ("hold lodbob", UNKNOWN, 'Did you mean "loadbob"?'),
         ("mark lodbob 1.0 READY", UNKNOWN, 'Did you mean "loadbob"?'),
         ("cancel 4711", UNKNOWN, "No run 4711"),
-        ("cancel five", BAD, '"five" is not a run number. List runs: dataflow runs'),
+        ("cancel five", BAD, '"five" is not a run id. List runs: dataflow runs'),
         ("resubmit loadbob 9.9", UNKNOWN, "no work 9.9; nothing was changed. See: dataflow why loadbob 9.9"),
         ("mark loadbob 1.0 DONE", BAD, "Known: READY, FAILED, INVALID, RESUBMIT, HOLD"),
         ("secret decrypt --dataset bobin --yes", UNKNOWN, "dataflow dataset add bobin --password-stdin"),
@@ -108,7 +108,7 @@ def dataflow(
         ("ready bobin --file .", BAD, 'Cannot read --file ".": Is a directory'),
         ("resubmit sum --from 2026-08-22 --to 2026-08-21", BAD, "Swap them"),
         ("resubmit sum --from 2026-08-22", USAGE, "--from A --to B"),
-        ("resubmit sum", USAGE, "no work selected"),
+        ("resubmit sum", USAGE, "No work selected"),
         ("resubmit sum 2026-08-20 --failed", USAGE, "in one way"),
         ("job add sum --start 2026-02-30", BAD, "--start"),
         # registration
@@ -128,7 +128,7 @@ def dataflow(
             "have one grain, except those mapped latest. If days has no chunks yet: dataflow dataset add",
         ),
         ("job add x --in bobin --lease 15s", BAD, "lease 15s is too short for grace 10s"),
-        ("job add x --in bobin --lease 5mn", BAD, "--lease: span"),
+        ("job add x --in bobin --lease 5mn", BAD, '--lease "5mn" is not a duration'),
         ("job add x --in bobin --lease -5", BAD, "negative"),
         ("job add x --in bobin --retries -1", BAD, "--retries is -1"),
         ("job add x --in bobin --retries many", USAGE, "--retries"),
@@ -152,7 +152,7 @@ def dataflow(
         ("dataset", USAGE, "add|list|show|remove"),
         ("dataset ad x", USAGE, "ad"),
         ("dataset add x --hostnme y", USAGE, "--hostnme"),
-        ("purge --older-than soon", BAD, "--older-than: span"),
+        ("purge --older-than soon", BAD, '--older-than "soon" is not a duration'),
         ("purge", USAGE, "--older-than"),
         ("apply nowhere.toml", CONFIG, '"nowhere.toml" does not exist'),
         ("apply", USAGE, "dataflow init"),
@@ -329,7 +329,7 @@ def test_all_faults_of_a_declaration_are_named(dataflow: Commands) -> None:
     text = '[dataset.x]\ngrane = "daily"\n[job.y]\nin = "x"\nretries = -1\n'
     (dataflow.path / "flow.toml").write_text(text)
     done = dataflow.say("apply --yes flow.toml", code=CONFIG)
-    for told in ('grane: is unknown. Did you mean "grain"?', "job.y.in", "job.y.retries"):
+    for told in ('grane: unknown key. Did you mean "grain"?', "job.y.in", "job.y.retries"):
         assert told in done.err
     assert dataflow.facts() == before
 

@@ -97,7 +97,7 @@ def test_outside_any_project_a_command_names_the_folder_and_the_ways_out(
     assert [word in done.err for word in ("cd FOLDER", "dataflow init", "--store URL", "DATAFLOW_STORE")]
     with pytest.raises(python.StoreError, match="No project in"):
         python.open()
-    assert f"no dataflow.toml in {commands.path}. " in commands("apply", code=64).err
+    assert f"No dataflow.toml in {commands.path}. " in commands("apply", code=64).err
     assert OUTSIDE.format(commands.path) in commands("pipeline", "list").err
     assert "dataflow init" in commands("doctor", code=1).out
     assert not list(commands.path.iterdir())

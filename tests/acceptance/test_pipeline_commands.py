@@ -83,7 +83,7 @@ def test_the_clauses_of_a_view_are_shown_as_they_are_written(example: Project) -
     [
         ("pipeline show OrdersDatasetPipelin", 66, "OrdersDatasetPipeline"),
         ("pipeline plan OrdersDatasetPipeline --dataid soon", 65, "soon"),
-        ("pipeline preview OrdersDatasetPipeline --rows 0", 64, "must be at least 1, got 0"),
+        ("pipeline preview OrdersDatasetPipeline --rows 0", 64, 'must be a number of at least 1, got "0".'),
         ("pipeline preview MonthlyTotalsViewPipeline", 65, ". Next: dataflow run OrdersDatasetPipeline\n"),
     ],
 )

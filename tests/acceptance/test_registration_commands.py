@@ -265,7 +265,7 @@ def test_purge_says_what_it_deleted(dataflow: Commands) -> None:
         "Deleted 0 runs and journal entries, 0 logs and 0 context files."
         in dataflow.say("purge --older-than 90d").err
     )
-    assert "Deleted 1 runs and journal entries" in dataflow.say("purge --older-than 0").err
+    assert "Deleted 1 run or journal entry, 0 logs" in dataflow.say("purge --older-than 0").err
 
 
 def test_a_job_that_reads_its_own_output_says_how_to_begin(embedded: Commands, tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from dataflow.cli import runjob
-from dataflow.cli.main import COMMANDS, build_parser, list_subcommands
+from dataflow.cli.main import COMMANDS, build_parser
+from dataflow.cli.parser import list_subcommands
 
 EVERYWHERE = {"-h", "--help", "--store"}
 """Options of every command; the page names them once."""

@@ -43,7 +43,7 @@ def test_a_run_keeps_at_most_its_limit_of_rejects_over_all_tasks(
 ) -> None:
     (workshop.path / "in").mkdir()
     for name in "ab":
-        lines = [f'{{"id": "{number} is no number"}}' for number in range(rows)] + ['{"id": 1}'] * rows
+        lines = [f'{{"id": "{number} is not a number"}}' for number in range(rows)] + ['{"id": 1}'] * rows
         (workshop.path / "in" / f"{name}.jsonl").write_text("\n".join(lines))
     workshop.environ["INGEST_TASK_CONCURRENCY"] = "2"  # each task has one of the files
     text = THINGS.replace('{"quarantine": 5}', policy).replace(" PRIMARY KEY", "").replace(", ...", "")

@@ -112,7 +112,7 @@ def test_locate_says_where_a_dataset_outside_the_lake_is(
     shop: LakeShop, capsys: pytest.CaptureFixture[str]
 ) -> None:
     add_dataset(shop.store, Dataset("sales", location="postgresql://db/public.sales?run={run_id}"))
-    told = "Dataset raw is not in the lake: it is at /raw/{dataid}. Its chunks: dataflow versions raw DATAID"
+    told = "Dataset raw is not in the lake: it is at /raw/{dataid}. Its chunks: dataflow chunks raw"
     assert told in call(capsys, "locate", "raw", code=65)[1]
     assert (
         "it is the table public.sales in PostgreSQL (connection db)"

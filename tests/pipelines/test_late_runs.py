@@ -63,9 +63,9 @@ def count(orders: Workshop, rows: str) -> int:
     return int(query(url, f"select count(*) from {rows}")[0][0])
 
 
-def mend(api: ApiServer) -> None:
+def fix_names(api: ApiServer) -> None:
     for row in api.rows:
-        row["name"] = "mended"
+        row["name"] = "fixed"
     api._bodies.clear()
 
 
@@ -73,7 +73,7 @@ def test_the_next_run_finishes_it_without_reading_the_source_again(
     orders: Workshop, api: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with frozen_after_publish(orders, tmp_path / "go", monkeypatch):
-        mend(api)
+        fix_names(api)
         orders.let_the_lease_lapse()
         assert orders.run(JOB, DAY).done == 1, orders.said
     assert count(orders, "orders where name = 'first'") == 40
@@ -83,21 +83,21 @@ def test_it_is_repeated_if_the_definition_changed(
     orders: Workshop, api: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with frozen_after_publish(orders, tmp_path / "go", monkeypatch):
-        mend(api)
+        fix_names(api)
         orders.let_the_lease_lapse()
         orders.write("orders.py", PIPELINE.replace("/next", "/next?again=1"))
         assert orders.run(JOB, DAY).done == 1, orders.said
-    assert count(orders, "orders where name = 'mended'") == 40
+    assert count(orders, "orders where name = 'fixed'") == 40
 
 
 def test_it_is_repeated_after_a_resubmit(
     orders: Workshop, api: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with frozen_after_publish(orders, tmp_path / "go", monkeypatch):
-        mend(api)
+        fix_names(api)
         cancel(orders.store, 1)
         orders.let_the_lease_lapse()
         orders.resubmit(JOB, DAY)
         assert orders.run(JOB, DAY).done == 1, orders.said
-    assert count(orders, "orders where name = 'mended'") == 40
+    assert count(orders, "orders where name = 'fixed'") == 40
     assert not list((orders.path / ".dataflow" / "staging").rglob("part-*"))

@@ -148,20 +148,20 @@ def test_a_new_store_writes_to_an_existing_table_only_after_a_takeover(
     orders: Workshop, api: ApiServer, tmp_path: Path, spark: SparkSession
 ) -> None:
     orders.run("OrdersDatasetPipeline", DAY)
-    anew = Workshop(tmp_path / "anew", spark)
-    anew.environ = orders.environ
-    anew.write("orders.py", PIPELINES)
+    recreated = Workshop(tmp_path / "recreated", spark)
+    recreated.environ = orders.environ
+    recreated.write("orders.py", PIPELINES)
     assert "dataflow pipeline takeover OrdersDatasetPipeline" in str(
-        anew.run("OrdersDatasetPipeline", DAY).error
+        recreated.run("OrdersDatasetPipeline", DAY).error
     )
     asked = len(api.seen)
-    definition = anew.catalog().get("OrdersDatasetPipeline")
-    assert take_tables_over(anew.store, definition, anew.settings()) == 1
-    assert take_tables_over(anew.store, definition, anew.settings()) == 0
-    anew.resubmit("OrdersDatasetPipeline", DAY)
-    assert anew.run("OrdersDatasetPipeline", DAY).done == 1, anew.said
+    definition = recreated.catalog().get("OrdersDatasetPipeline")
+    assert take_tables_over(recreated.store, definition, recreated.settings()) == 1
+    assert take_tables_over(recreated.store, definition, recreated.settings()) == 0
+    recreated.resubmit("OrdersDatasetPipeline", DAY)
+    assert recreated.run("OrdersDatasetPipeline", DAY).done == 1, recreated.said
     assert len(api.seen) > asked
-    assert anew.run("CompletedOrdersViewPipeline", "2026-09").done == 1, anew.said
+    assert recreated.run("CompletedOrdersViewPipeline", "2026-09").done == 1, recreated.said
     assert "takeover" in str(orders.run("OrdersDatasetPipeline", "2026-11-15").error)
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from dataflow.cli.init_texts import ORDERS, PIPELINES
+from dataflow.cli.init import list_files
 from dataflow.pipelines.lake.manifest import read_frame
 from tests.docs.pages import DOCS, list_blocks
 from tests.pipelines.workshop import Workshop
@@ -19,8 +19,9 @@ VIEW = "CompanyTotalsViewPipeline"
 def computed(workshop: Workshop) -> Workshop:
     """The project of the page, with the view computed."""
     (workshop.path / "data").mkdir()
-    (workshop.path / "data" / "orders.jsonl").write_text(ORDERS)
-    workshop.write("orders.py", PIPELINES)
+    files = list_files(example=False, pipelines=True)
+    (workshop.path / "data" / "orders.jsonl").write_text(files["data/orders.jsonl"])
+    workshop.write("orders.py", files["pipelines/orders.py"])
     example = re.search(r"<<'END'\n(.*?)^END$", EXAMPLE, re.MULTILINE | re.DOTALL)
     assert example
     workshop.write("totals.py", example[1])

@@ -169,11 +169,11 @@ def test_everything_wrong_is_reported_at_once(tmp_path: Path) -> None:
     )
     message = refused(tmp_path, DATAFLOW_ENVIRONMENT="a b", DATAFLOW_STOER="x")
     assert message.startswith("7 problems in the configuration:")
-    assert f'{path}: stor: is unknown. Did you mean "store"?' in message
+    assert f'{path}: stor: unknown key. Did you mean "store"?' in message
     assert f"{path}: environment: must be a quoted string, not a whole number" in message
     assert f"{path}: schema: must not start with pg_" in message
-    assert f'{path}: dataset.a.grian: is unknown. Did you mean "grain"?' in message
-    assert f"{path}: job.b.retries: must be a whole number, not a text" in message
+    assert f'{path}: dataset.a.grian: unknown key. Did you mean "grain"?' in message
+    assert f"{path}: job.b.retries: must be a whole number, not a string" in message
     assert 'DATAFLOW_STOER: unknown setting. Did you mean "DATAFLOW_STORE"?' in message
     assert "DATAFLOW_ENVIRONMENT: must be" in message
 
@@ -181,7 +181,7 @@ def test_everything_wrong_is_reported_at_once(tmp_path: Path) -> None:
 def test_an_unknown_key_that_resembles_none_lists_the_known_ones(tmp_path: Path) -> None:
     write_toml(tmp_path, "zzz = 1")
     message = refused(tmp_path)
-    assert "zzz: is unknown. Known names:" in message
+    assert "zzz: unknown key. Known names:" in message
     assert all(name in message for name in SETTINGS)
 
 

@@ -1,4 +1,4 @@
-"""Datasets and jobs in TOML, and spans of time as people write them."""
+"""Datasets and jobs in TOML, and durations as people write them."""
 
 from __future__ import annotations
 
@@ -247,9 +247,9 @@ def test_a_plain_password_is_refused_with_the_alternatives(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('[dataset.a]\nlocatoin = "x"', 'dataset.a.locatoin: is unknown. Did you mean "location"?'),
-        ("[job.a]\nretry = 1", 'job.a.retry: is unknown. Did you mean "retries"?'),
-        ("[jobs.a]", 'jobs: is unknown. Did you mean "job"?'),
+        ('[dataset.a]\nlocatoin = "x"', 'dataset.a.locatoin: unknown key. Did you mean "location"?'),
+        ("[job.a]\nretry = 1", 'job.a.retry: unknown key. Did you mean "retries"?'),
+        ("[jobs.a]", 'jobs: unknown key. Did you mean "job"?'),
         ("[[dataset]]", "dataset: must be named tables, like [dataset.NAME]"),
         ("dataset = 1", "dataset: must be named tables"),
         ("[dataset]\na = 1", "dataset.a: must be a table"),
@@ -271,8 +271,8 @@ def test_a_plain_password_is_refused_with_the_alternatives(tmp_path: Path) -> No
         ("[job.a]\npriority = 99999999999", "job.a.priority: must be between"),
         ("[job.a]\ncatchup = 1", "job.a.catchup: must be true or false, not a whole number"),
         ("[job.a]\nstart = 12:00:00", "job.a.start: must be a quoted string, not a date or time"),
-        ('[job.a]\nlease = "5 minutes"', "job.a.lease: span"),
-        ("[job.a]\nlease = inf", "job.a.lease: span inf is not between"),
+        ('[job.a]\nlease = "5 minutes"', 'job.a.lease: "5 minutes" is not a duration'),
+        ("[job.a]\nlease = inf", "job.a.lease: inf is not between"),
         ("[job.a]\n[job.a]", "jobs.toml:2:"),
     ],
 )
@@ -299,7 +299,7 @@ def test_an_input_is_a_dataset_with_or_without_a_mapping() -> None:
     [("5m", 300), ("10s", 10), ("1h30m", 5400), (90, 90), ("90", 90), ("1d", 86400), ("0.5s", 0.5), (0, 0),
      (1.5, 1.5), (" 5m ", 300), ("1d2h3m4s", 93784), ("1.5h", 5400)],
 )  # fmt: skip
-def test_a_span_is_read_in_the_forms_people_use(value: object, seconds: float) -> None:
+def test_a_duration_is_read_in_the_forms_people_use(value: object, seconds: float) -> None:
     assert parse_seconds(value) == seconds
 
 
@@ -320,23 +320,23 @@ def test_a_span_is_read_in_the_forms_people_use(value: object, seconds: float) -
         ("5m ago", 3, "90, 90s, 5m or 1h30m"),
     ],
 )
-def test_an_unreadable_span_is_refused_with_the_place_and_the_nearest_form(
+def test_an_unreadable_duration_is_refused_with_the_place_and_the_nearest_form(
     value: str, position: int, nearest: str
 ) -> None:
     with pytest.raises(BadInput) as caught:
         parse_seconds(value)
-    assert f"position {position};" in str(caught.value)
+    assert f"(see position {position}); " in str(caught.value)
     assert str(caught.value).endswith(f"write it like {nearest}")
 
 
 @pytest.mark.parametrize("value", ["-5m", "-1", -1, -0.5])
-def test_a_negative_span_is_refused(value: object) -> None:
+def test_a_negative_duration_is_refused(value: object) -> None:
     with pytest.raises(BadInput, match="is negative; write it like"):
         parse_seconds(value)
 
 
 @pytest.mark.parametrize("value", [True, None, [], math.inf, math.nan, 10**400, "9" * 400, "99999d"])
-def test_an_invalid_span_is_refused(value: object) -> None:
+def test_an_invalid_duration_is_refused(value: object) -> None:
     with pytest.raises(BadInput):
         parse_seconds(value)
 
@@ -344,12 +344,12 @@ def test_an_invalid_span_is_refused(value: object) -> None:
 @given(SECONDS)
 @example(1e-300)
 @example(86399.0)
-def test_a_written_span_reads_back_exactly(seconds: float) -> None:
+def test_a_written_duration_reads_back_exactly(seconds: float) -> None:
     assert parse_seconds(format_seconds(seconds)) == seconds
 
 
 @given(st.text() | st.from_regex(r"\A([0-9.]{1,3} ?[dhmsx]?){1,4}\Z"))
-def test_any_text_is_a_span_or_is_refused(text: str) -> None:
+def test_any_text_is_a_duration_or_is_refused(text: str) -> None:
     try:
         assert 0 <= parse_seconds(text) < math.inf
     except BadInput as error:

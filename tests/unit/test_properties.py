@@ -157,7 +157,7 @@ def test_the_user_name_is_escaped_in_the_url(tmp_path: Path) -> None:
         ("url=jdbc:postgresql://u:hunter22@h/d", "use the keys user and encrypted"),
         ("url=jdbc:postgresql://u:hunter22@h/d\nuser=etl", "use the keys user and encrypted"),
         ("url=jdbc:postgresql://h/d?sslfactory=x", "url parameter sslfactory is not supported"),
-        ("url=jdbc:postgresql://h/d\nencryptd=x", 'encryptd is unknown. Did you mean "encrypted"?'),
+        ("url=jdbc:postgresql://h/d\nencryptd=x", 'unknown key encryptd. Did you mean "encrypted"?'),
         ("url=jdbc:postgresql://h:x/d", "cannot be read"),
     ],
 )  # fmt: skip

@@ -14,7 +14,7 @@ from dataflow.actions.oracle import list_discrepancies, rebuild
 from dataflow.config.project import PROJECT_FILE, PROPERTIES_FILE
 from dataflow.model.record import record
 from dataflow.model.url_text import masked_url
-from dataflow.model.wording import plural
+from dataflow.model.wording import counted
 from dataflow.store.queries import SCHEMA_VERSION, newer_schema
 
 TYPE_CHECKING = False
@@ -129,7 +129,7 @@ def _leases(store: Store, config: Config, is_dead: Callable[[str], bool]) -> Ite
         text = f"{work.job}/{work.dataid} is RUNNING, but its run {work.number} is not"
         yield Finding("leases", PROBLEM, text, shell("dataflow", "mark", work.job, work.dataid, "FAILED"))
     if not lapsed and not gone:
-        yield Finding("leases", OK, f"{len(live)} {plural(len(live), 'run')} with a valid lease")
+        yield Finding("leases", OK, f"{counted(len(live), 'run')} with a valid lease")
 
 
 def _readiness(store: Store) -> Iterator[Finding]:
@@ -145,8 +145,8 @@ def _readiness(store: Store) -> Iterator[Finding]:
             yield Finding("readiness", PROBLEM, text, "dataflow doctor --repair")
             wrong[work.job] = []
     if not wrong:
-        jobs = len(store.read.list_names("job"))
-        yield Finding("readiness", OK, f"the readiness of {jobs} jobs agrees with their inputs")
+        jobs = counted(len(store.read.list_names("job")), "job")
+        yield Finding("readiness", OK, f"the readiness of {jobs} agrees with the inputs")
 
 
 def repair(store: Store) -> list[str]:
@@ -230,7 +230,7 @@ def list_lock_findings(
             "locks", WARNING, text, "dataflow runs --outcome RUNNING" if remove else "dataflow doctor"
         )
     if not dead:
-        held = f"{len(names)} {plural(len(names), 'lock')} of live processes"
+        held = f"{counted(len(names), 'lock')} of live processes"
         yield Finding("locks", OK, f"{held} in {config.lock_dir}")
 
 

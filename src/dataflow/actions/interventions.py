@@ -96,7 +96,7 @@ def cancel(store: Store, run_id: int, why: str = "") -> RunRow:
 
 
 def parse_run_id(text: str) -> int:
-    """Return the run number that a user typed; BadInput if it is not one."""
+    """Return the run id that a user typed; BadInput if it is not one."""
     if text.isascii() and text.isdigit() and len(text) < 19:
         return int(text)
-    raise BadInput(f"{quoted(text)} is not a run number. List runs: dataflow runs")
+    raise BadInput(f"{quoted(text)} is not a run id. List runs: dataflow runs")

@@ -148,7 +148,7 @@ def _refuse_in_place(dataset: Dataset) -> None:
     if not dataset.staged:
         raise BadInput(
             f"Dataset {dataset.name} is written in place, so only its current version exists: its "
-            "location does not contain {run_id}."
+            f"location does not contain {{run_id}}. See: dataflow chunks {dataset.name}"
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 
 from dataflow.actions.apply import apply_changes, export_declarations, plan_changes, plan_first_changes
@@ -12,9 +11,9 @@ from dataflow.actions.job_graph import find_open_chain
 from dataflow.actions.next_commands import shell
 from dataflow.cli.asking import is_terminal, may_go_on
 from dataflow.cli.job import say_how_it_begins, say_what_stays
-from dataflow.cli.options import finish
+from dataflow.cli.options import add_command
 from dataflow.cli.output import as_text
-from dataflow.cli.terminal import wrap_for
+from dataflow.cli.terminal import write_line
 from dataflow.config.declarations import read_declarations
 from dataflow.config.project import PROJECT_FILE
 from dataflow.errors import ConfigError, UsageError
@@ -38,15 +37,12 @@ def add_parser(subparsers: Any) -> None:
         "Registers the datasets and jobs declared in TOML files. Shows the changes and asks first. "
         "What the files do not name stays unchanged."
     )
-    parser = subparsers.add_parser("apply", description=text)
-    parser.add_argument(
-        "files", nargs="*", metavar="FILE", help=f"a TOML file (default: the project's {PROJECT_FILE})"
-    )
-    finish(parser, apply, "yes", makes_store=True)
+    parser = add_command(subparsers, "apply", apply, text, "yes", makes_store=True)
+    help_text = f"a TOML file (default: the project's {PROJECT_FILE})"
+    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help=help_text)
     text = "Prints all datasets and jobs as a TOML file that `dataflow apply` reads."
-    export = subparsers.add_parser("export", description=text)
+    export = add_command(subparsers, "export", export_all, text)
     export.add_argument("--with-secrets", action="store_true", help="include passwords, encrypted")
-    finish(export, export_all)
 
 
 def apply(args: argparse.Namespace, context: Context) -> int:
@@ -64,9 +60,7 @@ def apply(args: argparse.Namespace, context: Context) -> int:
         context.say("Nothing to change.")
         return 0
     if not args.yes and not is_terminal():
-        raise UsageError(
-            "nothing changed: confirmation needs a terminal. Without one: dataflow apply --yes …"
-        )
+        raise UsageError("Nothing changed: there is no terminal to ask on. Do not ask: dataflow apply --yes")
     if not may_go_on("Apply these changes?", args.yes):
         return 1
     changes = apply_changes(context.store, declarations)
@@ -99,24 +93,20 @@ def show_changes(changes: Iterable[Change], checks: Mapping[str, tuple[str, ...]
             continue
         print(f"{SIGNS[change.what]} {change.kind} {change.name}")
         for difference in change.differences:
-            _print(f"    {as_text(str(difference))}")
+            write_line(f"    {as_text(str(difference))}")
         if change.kind == "dataset" and (check := other_checks.pop(change.name, None)):
-            _print(f"    check: {as_text(shell(*check))}")
+            write_line(f"    check: {as_text(shell(*check))}")
     if unchanged:
         print(f"= {unchanged} unchanged")
     for name, check in other_checks.items():
-        _print(f"    check of {name}: {as_text(shell(*check))}")
-
-
-def _print(line: str) -> None:
-    print(wrap_for(sys.stdout, line))
+        write_line(f"    check of {name}: {as_text(shell(*check))}")
 
 
 def _project_file(context: Context) -> str:
     path = os.path.join(context.config.project_dir, PROJECT_FILE)
     if not os.path.exists(path):
         raise UsageError(
-            f"no {PROJECT_FILE} in {context.config.project_dir}. Name a file, go to the project's folder, "
+            f"No {PROJECT_FILE} in {context.config.project_dir}. Name a file, go to the project's folder, "
             "or create a project: dataflow init"
         )
     return path

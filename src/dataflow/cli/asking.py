@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from dataflow.errors import SecretError, UsageError
+from dataflow.secrets.passphrase import without_line_end
 
 LONGEST_SECRET = 64 * 1024
 
@@ -30,9 +31,7 @@ def read_secret(what: str) -> str:
     if sys.stdin is not None and sys.stdin.isatty():
         return _ask_twice(what)
     data = b"" if sys.stdin is None else sys.stdin.buffer.read(LONGEST_SECRET + 1)
-    line = data.removesuffix(b"\n")
-    if line != data:
-        line = line.removesuffix(b"\r")
+    line = without_line_end(data)
     if not line:
         raise SecretError(f"No {what} on stdin. Pipe it in, or run the command on a terminal.")
     if len(line) > LONGEST_SECRET:
@@ -43,7 +42,7 @@ def read_secret(what: str) -> str:
 def refuse_secret_argument(instead: str) -> UsageError:
     """The error for a secret on the command line; it does not repeat the secret."""
     return UsageError(
-        "a secret on the command line is visible to everyone on this machine (ps) and stays in the shell's "
+        "A secret on the command line is visible to everyone on this machine (ps) and stays in the shell's "
         f"history; it was not used. If it is real, change it, then {instead}"
     )
 

@@ -7,7 +7,8 @@ import sys
 from dataflow.actions.make_ready import make_ready, withdraw
 from dataflow.actions.names import get_dataset
 from dataflow.cli.layout import PROSE, TIME, Column
-from dataflow.cli.options import count, finish
+from dataflow.cli.options import add_choice, add_command, count
+from dataflow.cli.output import pick
 from dataflow.cli.progress import Progress
 from dataflow.cli.tables import show_rows
 from dataflow.errors import BadInput, UsageError
@@ -39,34 +40,17 @@ COLUMNS = (
 def add_parser(subparsers: Any) -> None:
     """Adds `chunks`, `ready` and `withdraw`."""
     text = "Lists the chunks of a dataset with their status."
-    parser = subparsers.add_parser("chunks", description=text)
-    parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument(
-        "--status",
-        type=str.upper,
-        choices=[status.value for status in Status],
-        metavar="STATUS",
-        help=f"only chunks with this status: {', '.join(Status)}",
-    )
+    parser = add_command(subparsers, "chunks", chunks, text, "DATASET", "from", "to", "wide", "json")
+    add_choice(parser, "status", Status, "only chunks with this status")
     parser.add_argument("--limit", type=count, default=None, metavar="N", help="at most N chunks")
-    finish(parser, chunks, "from", "to", "wide", "json")
     text = "Marks chunks as ready, so that work that waits for them can be claimed. Safe to repeat."
-    parser = subparsers.add_parser("ready", description=text)
-    _add_dataids(parser)
-    parser.add_argument(
-        "--again", action="store_true", help="publish a new version of chunks that are already ready"
-    )
-    finish(parser, ready, "from", "to")
+    making = add_command(subparsers, "ready", ready, text, "DATASET", "DATAID…", "from", "to")
+    help_text = "publish a new version of chunks that are already ready"
+    making.add_argument("--again", action="store_true", help=help_text)
     text = "Withdraws published chunks. Work that has not started waits until they are ready again."
-    parser = subparsers.add_parser("withdraw", description=text)
-    _add_dataids(parser)
-    finish(parser, take_back, "from", "to", "why")
-
-
-def _add_dataids(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("dataids", nargs="*", metavar="DATAID")
-    parser.add_argument("--file", metavar="F", help="file with one dataid per line; - reads stdin")
+    taking = add_command(subparsers, "withdraw", take_back, text, "DATASET", "DATAID…", "from", "to", "why")
+    for parser in (making, taking):
+        parser.add_argument("--file", metavar="F", help="file with one dataid per line; - reads stdin")
 
 
 def chunks(args: argparse.Namespace, context: Context) -> int:
@@ -75,7 +59,11 @@ def chunks(args: argparse.Namespace, context: Context) -> int:
     first, last = _bounds(dataset, args.first, args.last)
     found = context.store.read.list_chunks(dataset_id, first, last, args.status or "", args.limit or 1 << 60)
     rows = _records(found, args.json)
-    empty = f"No such chunks. Make one ready: dataflow ready {dataset.name} DATAID"
+    empty = f"No chunks yet. Make one ready: dataflow ready {dataset.name} DATAID"
+    if args.first or args.last or args.status:
+        empty = f"No such chunks. List all of them: dataflow chunks {dataset.name}"
+    elif dataset.staged:  # `ready` refuses it
+        empty = "No chunks yet. The job that produces the dataset publishes them."
     show_rows(rows, COLUMNS, args.json, empty, args.wide)
     return 0
 
@@ -96,27 +84,16 @@ def _key(dataset: Dataset, dataid: str | None) -> str | None:
 
 def _records(found: Iterable[ChunkRow], as_json: bool) -> Iterator[dict[str, Any]]:
     for chunk in found:
-        readers: object = list(chunk.readers)
-        if readers and not as_json:
-            readers = f"being consumed by run {', '.join(map(str, chunk.readers))}"
-        yield {
-            "dataset": chunk.dataset,
-            "dataid": chunk.dataid,
-            "status": chunk.status,
-            "version": chunk.version,
-            "modified_at": chunk.modified_at,
-            "readers": readers,
-        }
+        row = pick(chunk, *COLUMNS)
+        if chunk.readers and not as_json:
+            row["readers"] = f"being consumed by run {', '.join(map(str, chunk.readers))}"
+        yield row
 
 
 def ready(args: argparse.Namespace, context: Context) -> int:
     """Marks chunks as ready."""
-    source = Source(args, context)
-    try:
-        with Progress("made ready") as progress:
-            result = make_ready(context.store, args.dataset, source, args.again, progress)
-    except BadInput as error:
-        raise source.locate(error) from error
+    with Source(args, context) as source, Progress("made ready") as progress:
+        result = make_ready(context.store, args.dataset, source, args.again, progress)
     already = f", {result.already:,} already ready" if result.already else ""
     context.say(f"{args.dataset}: {result.changed:,} made ready{already}.")
     return 0
@@ -124,26 +101,22 @@ def ready(args: argparse.Namespace, context: Context) -> int:
 
 def take_back(args: argparse.Namespace, context: Context) -> int:
     """Withdraws chunks."""
-    source = Source(args, context)
-    try:
-        with Progress("withdrawn") as progress:
-            changed, others = withdraw(context.store, args.dataset, source, args.why, progress)
-    except BadInput as error:
-        raise source.locate(error) from error
+    with Source(args, context) as source, Progress("withdrawn") as progress:
+        changed, others = withdraw(context.store, args.dataset, source, args.why, progress)
     rest = f", {others:,} not published" if others else ""
     context.say(f"{args.dataset}: {changed:,} withdrawn{rest}.")
     return 0
 
 
 class Source:
-    """The dataids of a command: arguments, a range, or the lines of a file."""
+    """The dataids of a command: arguments, a range, or the lines of a file, which errors name."""
 
     def __init__(self, args: argparse.Namespace, context: Context) -> None:
         self._args = args
         self._line = 0
         ways = [bool(args.dataids), args.first is not None or args.last is not None, args.file is not None]
         if sum(ways) != 1 or (args.first is None) != (args.last is None):
-            raise UsageError("give dataids in one way: DATAID…, --from A --to B, or --file F")
+            raise UsageError("Give dataids in one way: DATAID…, --from A --to B, or --file F.")
         _, self._dataset = get_dataset(context.store, args.dataset)
 
     def __iter__(self) -> Iterator[str]:
@@ -155,12 +128,13 @@ class Source:
             return dataid_range(args.first, args.last, grain, timezone)
         return iter(args.dataids)
 
-    def locate(self, error: BadInput) -> BadInput:
-        """The error with the file and line that it is about."""
-        if not self._line:
-            return error
-        name = "stdin" if self._args.file == "-" else self._args.file
-        return BadInput(f"{name}, line {self._line}: {error}")
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, _kind: object, error: object, _traceback: object) -> None:
+        if isinstance(error, BadInput) and self._line:
+            name = "stdin" if self._args.file == "-" else self._args.file
+            raise BadInput(f"{name}, line {self._line}: {error}") from error
 
     def _lines(self, path: str) -> Iterator[str]:
         with _open(path) as file:

@@ -9,8 +9,9 @@ import argparse
 import os
 import signal
 
-from dataflow.cli.main import COMMANDS, build_parser, list_subcommands
-from dataflow.cli.options import finish
+from dataflow.cli.main import COMMANDS, build_parser
+from dataflow.cli.options import add_command
+from dataflow.cli.parser import list_subcommands
 from dataflow.errors import DataFlowError
 
 TYPE_CHECKING = False
@@ -19,30 +20,8 @@ if TYPE_CHECKING:
 
     from dataflow.cli.context import Context
 
-BASH = """\
-_dataflow_complete() {
-    local IFS=$'\\n'
-    COMPREPLY=($(dataflow completion words "${COMP_WORDS[@]:0:COMP_CWORD+1}" 2>/dev/null))
-}
-complete -o default -o bashdefault -F _dataflow_complete dataflow RunJob
-"""
-ZSH = """\
-#compdef dataflow RunJob
-_dataflow_complete() {
-    local -a found
-    found=("${(@f)$(dataflow completion words "${(@)words[1,CURRENT]}" 2>/dev/null)}")
-    if [[ -n "${found[1]}" ]]; then compadd -- "${found[@]}"; else _files; fi
-}
-compdef _dataflow_complete dataflow RunJob
-"""
-FISH = """\
-function __dataflow_complete
-    dataflow completion words (commandline -opc) (commandline -ct) 2>/dev/null
-end
-complete -c dataflow -a '(__dataflow_complete)'
-complete -c RunJob -a '(__dataflow_complete)'
-"""
-SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
+FOLDER = os.path.join(os.path.dirname(__file__), "completions")
+SHELLS = ("bash", "zsh", "fish")
 WORDS = "words"
 PATIENCE_SECONDS = 2
 """How long a key press may wait for the store."""
@@ -64,16 +43,18 @@ class _Shells(tuple[str, ...]):
 def add_parser(subparsers: Any) -> None:
     """Adds `completion`."""
     epilog = "To load it: source <(dataflow completion bash), or: dataflow completion fish | source"
-    parser = subparsers.add_parser("completion", description=TEXT, epilog=epilog)
-    parser.add_argument("shell", choices=_Shells(SCRIPTS), metavar="bash|zsh|fish")
-    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    finish(parser, completion)
+    parser = add_command(subparsers, "completion", completion, TEXT, epilog=epilog)
+    help_text = ", ".join(SHELLS)
+    parser.add_argument("shell", choices=_Shells(SHELLS), metavar="SHELL", help=help_text)
+    words = parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    words.required = False
 
 
 def completion(args: argparse.Namespace, context: Context) -> int:
     """Prints a script; or, for the scripts, the candidates for the last word."""
-    if args.shell in SCRIPTS:
-        print(SCRIPTS[args.shell], end="")
+    if args.shell in SHELLS:
+        with open(os.path.join(FOLDER, f"dataflow.{args.shell}"), encoding="utf-8") as script:
+            print(script.read(), end="")
         return 0
     program, *words = args.words or ["dataflow"]
     current = words[-1] if words else ""

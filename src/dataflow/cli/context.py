@@ -111,9 +111,13 @@ class Context:
 
     def say(self, text: str) -> None:
         """Prints a message to stderr; stdout is for data."""
-        from dataflow.cli.terminal import wrap_for  # start-up: a quiet command says nothing
+        _say(text)
 
-        print(wrap_for(sys.stderr, text), file=sys.stderr)
+    def is_gone(self, claimant: str) -> bool:
+        """Whether the process of that claimant is known to be dead, on this machine."""
+        from dataflow.runjob.lock import is_claimant_name, is_dead  # start-up: few commands ask
+
+        return is_claimant_name(claimant) and is_dead(self.config.lock_dir, claimant)
 
     def list_secrets(self) -> list[str]:
         """The secrets opened so far: the passphrase and the store's password."""
@@ -129,19 +133,22 @@ class Context:
         if self.config.store_password_record is None:
             self._opened_password = self.config.store_password
         else:
-            from dataflow.actions.passwords import (
-                open_store_password,
-            )  # start-up: most stores have none to open
+            # start-up: most stores have none to open
+            from dataflow.actions.passwords import open_store_password
 
             self._opened_password = open_store_password(self.config, self.passphrase)
         return self._opened_password
 
 
+def _say(text: object) -> None:
+    from dataflow.cli.terminal import write_line  # start-up: a quiet command says nothing
+
+    write_line(str(text), sys.stderr)
+
+
 def _show_warning(message: Warning | str, *_: object) -> None:
     """Prints a warning without the line of code that it came from."""
-    from dataflow.cli.terminal import wrap_for
-
-    print(wrap_for(sys.stderr, f"warning: {message}"), file=sys.stderr)
+    _say(f"warning: {message}")
 
 
 def _ask() -> str:

@@ -7,7 +7,7 @@ from dataflow.actions.next_commands import shell
 from dataflow.actions.register import add_dataset, remove_dataset
 from dataflow.cli.asking import may_go_on, read_secret, refuse_secret_argument
 from dataflow.cli.layout import Column
-from dataflow.cli.options import add_named, finish
+from dataflow.cli.options import add_command, add_words
 from dataflow.cli.output import as_text, show_object
 from dataflow.cli.tables import show_datasets
 from dataflow.errors import BadInput
@@ -46,36 +46,24 @@ LIST_COLUMNS = (
 
 def add_parser(subparsers: Any) -> None:
     """Adds `dataset` and its subcommands."""
-    parser = subparsers.add_parser("dataset", description="Adds, lists, shows or removes datasets.")
-    words = parser.add_subparsers(dest="word", required=True, metavar="add|list|show|remove")
-    _add_add(words)
-    listing = words.add_parser("list", help="list all datasets", description="Lists all datasets.")
-    finish(listing, list_all, "all", "wide", "json")
-    text = "Shows a dataset, its check, the job that produces it and the jobs that read it."
-    add_named(words, "show", "show a dataset", text, show_one, "json")
-    text = "Removes a dataset that no job uses, and the status of its chunks."
-    add_named(words, "remove", "remove a dataset", text, remove_one, "yes")
-
-
-def _add_add(words: Any) -> None:
+    words = add_words(subparsers, "dataset", "Adds, lists, shows or removes datasets.")
     text = "Registers a dataset. For a registered one, changes only the fields that are given."
-    parser = words.add_parser("add", help="register or change a dataset", description=text)
-    parser.add_argument("name", metavar="NAME")
+    line = "register or change a dataset"
+    parser = add_command(words, "add", add, text, "NAME", line=line, makes_store=True)
     for name, meaning in FIELDS.items():
         parser.add_argument(f"--{name}", default=None, help=meaning)
-    parser.add_argument(
-        "--option",
-        action="append",
-        metavar="K=V",
-        help="any other value for scripts; repeatable; replaces all earlier options",
-    )
-    parser.add_argument(
-        "--password-stdin", action="store_true", help="read the password from stdin or a prompt"
-    )
-    parser.add_argument(
-        "--password", nargs="?", const="", default=None, help="refused: other users can see arguments"
-    )
-    finish(parser, add, makes_store=True)
+    help_text = "any other value for scripts; repeatable; replaces all earlier options"
+    parser.add_argument("--option", action="append", metavar="K=V", help=help_text)
+    help_text = "read the password from stdin or a prompt"
+    parser.add_argument("--password-stdin", action="store_true", help=help_text)
+    help_text = "refused: other users can see arguments"
+    parser.add_argument("--password", nargs="?", const="", default=None, help=help_text)
+    text = "Lists all datasets."
+    add_command(words, "list", list_all, text, "all", "wide", "json", line="list all datasets")
+    text = "Shows a dataset, its check, the job that produces it and the jobs that read it."
+    add_command(words, "show", show_one, text, "NAME", "json", line="show a dataset")
+    text = "Removes a dataset that no job uses, and the status of its chunks."
+    add_command(words, "remove", remove_one, text, "NAME", "yes", line="remove a dataset")
 
 
 def add(args: argparse.Namespace, context: Context) -> int:

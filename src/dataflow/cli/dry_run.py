@@ -26,8 +26,7 @@ def show_claim(request: JobRequest, context: Context) -> int:
     plan = get_plan(store, request.job)
     request = with_canonical_dataid(request, plan)
     claimant = claimant_of(request, "0" * 16)
-    lease, grace = plan.job.lease_seconds, plan.job.grace_seconds
-    asked = ClaimRequest(claimant, ("dry-run",), lease, grace, request.dataid)
+    asked = ClaimRequest(claimant, ("dry-run",), *request.lease_and_grace(plan.job), request.dataid)
     result, plan = preview(store, plan, asked)
     if result.again:
         print("would claim none of the first due intervals; RunJob itself also tries the later ones")

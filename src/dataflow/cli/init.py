@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from dataflow.cli import init_texts
-from dataflow.cli.options import finish
+from dataflow.cli.options import add_command
 from dataflow.config.project import PROJECT_FILE
 from dataflow.errors import BadInput, Conflict
 from dataflow.private_files import STATE_FOLDER
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from dataflow.cli.context import Context
 
 GITIGNORE = ".gitignore"
+TEMPLATES = os.path.join(os.path.dirname(__file__), "project_files")
+"""Folders with the parts of a project. `.py-tpl` is a Python file that is not a module of ours."""
 STEPS = "dataflow dataset add NAME (or declare it in that file, then: dataflow apply)"
 EXAMPLE_STEPS = "dataflow apply --yes && dataflow ready numbers --from 1 --to 3 && RunJob --drain ./square.sh"
 PIPELINE_STEPS = "dataflow run OrdersDatasetPipeline && dataflow run MonthlyTotalsViewPipeline --drain"
@@ -26,19 +27,13 @@ PIPELINE_STEPS = "dataflow run OrdersDatasetPipeline && dataflow run MonthlyTota
 def add_parser(subparsers: Any) -> None:
     """Adds `init`."""
     text = f"Writes a commented {PROJECT_FILE} into a folder. Overwrites nothing."
-    parser = subparsers.add_parser("init", description=text)
-    parser.add_argument(
-        "folder", nargs="?", default=".", metavar="DIR", help="folder of the project (default: this one)"
-    )
-    parser.add_argument(
-        "--example", action="store_true", help="add two datasets, a job and a script that run"
-    )
-    parser.add_argument(
-        "--pipelines",
-        action="store_true",
-        help="add a dataset pipeline and a view that run on Spark",
-    )
-    finish(parser, init)
+    parser = add_command(subparsers, "init", init, text)
+    help_text = "folder of the project (default: the current folder)"
+    parser.add_argument("folder", nargs="?", default=".", metavar="DIR", help=help_text)
+    help_text = "add two datasets, a job and a script that run"
+    parser.add_argument("--example", action="store_true", help=help_text)
+    help_text = "add a dataset pipeline and a view that run on Spark"
+    parser.add_argument("--pipelines", action="store_true", help=help_text)
 
 
 def init(args: argparse.Namespace, context: Context) -> int:
@@ -61,15 +56,16 @@ def init(args: argparse.Namespace, context: Context) -> int:
 
 
 def list_files(example: bool, pipelines: bool) -> dict[str, str]:
-    """The files of a new project and their contents."""
-    files = {PROJECT_FILE: init_texts.SETTINGS + (init_texts.EXAMPLE if example else init_texts.EMPTY)}
-    if example:
-        files["square.sh"] = init_texts.SCRIPT
-        for name, text in init_texts.NUMBERS.items():
-            files[os.path.join("data", "numbers", f"{name}.txt")] = text
-    if pipelines:
-        files[os.path.join("pipelines", "orders.py")] = init_texts.PIPELINES
-        files[os.path.join("data", "orders.jsonl")] = init_texts.ORDERS
+    """The files of a new project and their contents; parts of the same file follow each other."""
+    files: dict[str, str] = {}
+    for part in ["common", "example" if example else "empty", *["pipelines"] * pipelines]:
+        top = os.path.join(TEMPLATES, part)
+        for folder, subfolders, names in os.walk(top):
+            subfolders.sort()
+            for name in sorted(names):
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    path = os.path.relpath(file.name, top).replace(".py-tpl", ".py")
+                    files[path] = files.get(path, "") + file.read()
     return files
 
 

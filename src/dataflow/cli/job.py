@@ -10,14 +10,14 @@ from dataflow.actions.register import add_job, remove_job, reset_script
 from dataflow.cli.asking import may_go_on
 from dataflow.cli.dataset import say_change, split_pairs
 from dataflow.cli.layout import PROSE, Column
-from dataflow.cli.options import add_named, finish
+from dataflow.cli.options import add_command, add_words, whole
 from dataflow.cli.output import show_object
 from dataflow.cli.tables import show_rows
 from dataflow.config.durations import parse_option
 from dataflow.config.fields import parse_input
 from dataflow.model.records import Job
 from dataflow.model.schedule import Schedule, due_intervals
-from dataflow.model.wording import plural, quoted
+from dataflow.model.wording import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from dataflow.cli.context import Context
     from dataflow.model.records import Plan
 
+LISTS = {
+    "in": ("inputs", "DATASET[:previous|:latest]", "input dataset; `today` always exists"),
+    "out": ("outputs", "DATASET", "output dataset"),
+    "env": ("env", "K=V", "environment variable of the script"),
+}
 TEXTS = {
     "schedule": "schedule of the job: @once, @hourly, @daily, @weekly, @monthly, @quarterly, @yearly, a cron "
     "expression, 'every 6 hours', or none (runs only with --dataid); '' removes it",
@@ -43,7 +48,7 @@ NUMBERS = {
     "max_running": "maximum number of concurrent runs (default: 0, no limit)",
     "priority": "work with a higher priority runs first within the job (default: 0)",
 }
-SPANS = {
+DURATIONS = {
     "retry_delay": "delay before a retry, such as 90s or 5m (default: 1m)",
     "lease": "how long a claim lasts without renewal (default: 5m)",
     "grace": "time to exit after SIGTERM (default: 10s)",
@@ -59,57 +64,39 @@ LIST_COLUMNS = (
     Column("hold", 4),
     Column("priority", 7),
 )
-MOST_DIGITS = 18
 
 
 def add_parser(subparsers: Any) -> None:
     """Adds `job` and its subcommands."""
-    text = "Adds, lists, shows or removes jobs, or resets their script."
-    parser = subparsers.add_parser("job", description=text)
-    words = parser.add_subparsers(dest="word", required=True, metavar="add|list|show|remove|reset-script")
-    _add_add(words)
-    listing = words.add_parser("list", help="list all jobs", description="Lists all jobs.")
-    finish(listing, list_all, "wide", "json")
-    add_named(words, "show", "show a job", "Shows a job.", show_one, "json")
-    text = "Removes a job and its work. Its runs and journal entries stay."
-    add_named(words, "remove", "remove a job", text, remove_one, "yes")
-    text = "Forgets which script does a job's work; the next run decides again, without a warning."
-    add_named(words, "reset-script", "forget the script of a job", text, reset_one)
-
-
-def _add_add(words: Any) -> None:
+    words = add_words(subparsers, "job", "Adds, lists, shows or removes jobs, or resets their script.")
     text = "Registers a job. For a registered one, changes only the fields that are given."
-    parser = words.add_parser("add", help="register or change a job", description=text)
+    parser = add_command(words, "add", add, text, line="register or change a job", makes_store=True)
+    _add_fields(parser)
+    add_command(words, "list", list_all, "Lists all jobs.", "wide", "json", line="list all jobs")
+    add_command(words, "show", show_one, "Shows a job.", "NAME", "json", line="show a job")
+    text = "Removes a job and its work. Its runs and journal entries stay."
+    add_command(words, "remove", remove_one, text, "NAME", "yes", line="remove a job")
+    text = "Forgets which script does a job's work; the next run decides again, without a warning."
+    add_command(words, "reset-script", reset_one, text, "NAME", line="forget the script of a job")
+
+
+def _add_fields(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="name of the script without its extension")
-    repeatable = "repeatable; replaces all earlier ones"
-    parser.add_argument(
-        "--in",
-        dest="inputs",
-        action="append",
-        metavar="DATASET[:previous|:latest]",
-        help=f"input dataset; {repeatable}; `today` always exists",
-    )
-    parser.add_argument(
-        "--out",
-        dest="outputs",
-        action="append",
-        metavar="DATASET",
-        help=f"output dataset; {repeatable}",
-    )
-    parser.add_argument(
-        "--env", action="append", metavar="K=V", help=f"environment variable of the script; {repeatable}"
-    )
+    for name, (dest, metavar, meaning) in LISTS.items():
+        help_text = f"{meaning}; repeatable; replaces all earlier ones"
+        parser.add_argument(f"--{name}", dest=dest, action="append", metavar=metavar, help=help_text)
     for name, meaning in TEXTS.items():
         parser.add_argument(f"--{name}", default=None, help=meaning)
     for name, meaning in FLAGS.items():
         parser.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, default=None, help=meaning)
     for name, meaning in NUMBERS.items():
-        parser.add_argument(
-            f"--{name.replace('_', '-')}", type=_whole, metavar="N", default=None, help=meaning
-        )
-    for name, meaning in SPANS.items():
-        parser.add_argument(f"--{name.replace('_', '-')}", metavar="SPAN", default=None, help=meaning)
-    finish(parser, add, makes_store=True)
+        parser.add_argument(_option(name), type=whole, metavar="N", default=None, help=meaning)
+    for name, meaning in DURATIONS.items():
+        parser.add_argument(_option(name), metavar="DURATION", default=None, help=meaning)
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def add(args: argparse.Namespace, context: Context) -> int:
@@ -205,7 +192,7 @@ def remove_one(args: argparse.Namespace, context: Context) -> int:
 def reset_one(args: argparse.Namespace, context: Context) -> int:
     """Forgets a job's script."""
     reset_script(context.store, args.name)
-    context.say(f"Job {args.name}: its script is forgotten; the next run decides again.")
+    context.say(f"Job {args.name}: forgot its script. The next run sets it again.")
     return 0
 
 
@@ -218,7 +205,7 @@ def describe(plan: Plan, hold: bool) -> dict[str, Any]:
         "out": list(job.outputs),
         "environment": dict(job.environment),
     }
-    names = (*TEXTS, *FLAGS, *NUMBERS, *(f"{name}_seconds" for name in SPANS))
+    names = (*TEXTS, *FLAGS, *NUMBERS, *(f"{name}_seconds" for name in DURATIONS))
     record |= {name: getattr(job, name) for name in names}
     return record | {"grain": plan.grain, "hold": hold}
 
@@ -227,9 +214,9 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
     """The fields of the job that the command line names."""
     values = {name: getattr(args, name) for name in (*TEXTS, *FLAGS, *NUMBERS)}
     values = {name: value for name, value in values.items() if value is not None}
-    for name in SPANS:
+    for name in DURATIONS:
         if (text := getattr(args, name)) is not None:
-            values[f"{name}_seconds"] = parse_option(f"--{name.replace('_', '-')}", text)
+            values[f"{name}_seconds"] = parse_option(_option(name), text)
     if args.inputs is not None:
         values["inputs"] = tuple([parse_input(text) for text in args.inputs])
     if args.outputs is not None:
@@ -240,10 +227,3 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
         # The schedule takes its other settings with it, unless they are given.
         values = {"end": "", "catchup": False} | values
     return values
-
-
-def _whole(text: str) -> int:
-    digits = text.removeprefix("-")
-    if not digits.isascii() or not digits.isdigit() or len(digits) > MOST_DIGITS:
-        raise argparse.ArgumentTypeError(f"{quoted(text)} is not a whole number")
-    return int(text)

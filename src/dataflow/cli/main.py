@@ -11,13 +11,13 @@ import sys
 from contextlib import suppress
 
 from dataflow.cli.context import Context
+from dataflow.cli.parser import Parser, list_subcommands, parse_options
 from dataflow.config.project import get_working_dir
 from dataflow.errors import DataFlowError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, NoReturn
 
 FIRST = ("dataset", "job", "ready", "run", "why", "resubmit", "status")
 """The commands to learn first."""
@@ -61,40 +61,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
 SIGPIPE_EXIT = 141
 INTERRUPTED_EXIT = 130
 INPUT_OUTPUT_EXIT = 74
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser that raises UsageError (exit code 64) and takes no abbreviations."""
-
-    def __init__(self, *args: object, **options: object) -> None:
-        options.setdefault("allow_abbrev", False)
-        self._is_mixing = False
-        super().__init__(*args, **options)  # type: ignore[arg-type]
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Accepts options between arguments, as in `ready bobin --again 1.0`."""
-        positionals = self._get_positional_actions()
-        takes_all = any(action.nargs in (argparse.PARSER, argparse.REMAINDER) for action in positionals)
-        if self._is_mixing or takes_all:
-            return super().parse_known_args(args, namespace)
-        self._is_mixing = True  # the next call comes back to this method
-        try:
-            found, rest = self.parse_known_intermixed_args(args, namespace)
-        finally:
-            self._is_mixing = False
-        for action in self._actions:
-            value = getattr(found, action.dest, None)
-            # argparse turns a value of `--` into an empty list.
-            if action.nargs is None and (value == [] or (isinstance(value, list) and [] in value)):
-                self.error(f"{'/'.join(action.option_strings) or action.metavar} needs a value")
-        return found, rest
-
-    def _print_message(self, message: str, file: Any = None) -> None:
-        """Writes the help text; argparse itself would ignore a full disk."""
-        (file or sys.stderr).write(message)
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}\n{self.format_usage().rstrip()}\nSee: {self.prog} --help")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -152,10 +118,10 @@ def drop_output() -> None:
 
 def tell(text: str) -> None:
     """Writes a message to stderr; where that fails, the exit code has to do."""
-    from dataflow.cli.terminal import wrap_for  # start-up: only errors need it
+    from dataflow.cli.terminal import write_line  # start-up: only errors need it
 
     with suppress(OSError):
-        print(wrap_for(sys.stderr, text), file=sys.stderr)
+        write_line(text, sys.stderr)
 
 
 def run_word(argv: list[str]) -> int:
@@ -164,7 +130,10 @@ def run_word(argv: list[str]) -> int:
     if word in ("", "help"):
         return _without_word(before)
     if word not in COMMANDS:
-        raise _unknown_word(word)
+        from dataflow.model.wording import did_you_mean, quoted  # start-up: only this error needs it
+
+        hint = did_you_mean(word, COMMANDS)
+        raise UsageError(f"Unknown command {quoted(word)}.{hint} See: dataflow --help")
     if word in ("run", "force"):
         from dataflow.cli import runjob
 
@@ -178,44 +147,6 @@ def run_word(argv: list[str]) -> int:
         return code
     finally:
         context.close()
-
-
-def parse_options(
-    parser: argparse.ArgumentParser,
-    argv: list[str],
-    command: argparse.ArgumentParser | None = None,
-    given: argparse.Namespace | None = None,
-) -> argparse.Namespace:
-    """The parsed arguments, on top of those given before; UsageError with the nearest option if unknown."""
-    args, unknown = parser.parse_known_args(argv, given)
-    command = command or parser
-    if unknown:
-        from dataflow.model.wording import did_you_mean
-
-        # Only names are shown: the value of a misspelt option may be a secret.
-        options = [item.partition("=")[0] for item in unknown if item.startswith("-")]
-        if not options:
-            command.error("too many arguments.")
-        hint = did_you_mean(options[0], list_options(command))
-        command.error(f"unknown option{'s' * (len(options) > 1)}: {' '.join(options)}.{hint}")
-    return args
-
-
-def list_options(parser: argparse.ArgumentParser) -> list[str]:
-    """The long options of a command and its subcommands."""
-    found = [option for option in parser._option_string_actions if option.startswith("--")]
-    for command in list_subcommands(parser).values():
-        found += list_options(command)
-    return sorted(set(found))
-
-
-def list_subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """The subcommands of a command, such as `add` of `dataset`."""
-    found: dict[str, argparse.ArgumentParser] = {}
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            found.update(action.choices)
-    return found
 
 
 def complain(error: DataFlowError, program: str = "dataflow") -> int:
@@ -276,16 +207,12 @@ def _without_word(options: list[str]) -> int:
     if "--version" in options:
         print(f"dataflow {version()}")
     elif unknown and "--help" not in options and "-h" not in options:
-        raise UsageError(f"no command given after {' '.join(unknown)}. See: dataflow --help")
+        is_store = unknown[0].partition("=")[0] == "--store"
+        problem = "No command given" if is_store else f"Unknown option: {unknown[0].partition('=')[0]}"
+        raise UsageError(f"{problem}. See: dataflow --help")
     else:
         print(overview())
     return 0
-
-
-def _unknown_word(word: str) -> UsageError:
-    from dataflow.model.wording import did_you_mean, quoted
-
-    return UsageError(f"unknown command {quoted(word)}.{did_you_mean(word, COMMANDS)} See: dataflow --help")
 
 
 def _add_store_option(parser: argparse.ArgumentParser) -> None:

@@ -6,8 +6,8 @@ from dataflow.actions.doctor import PROBLEM, Finding, examine, examine_machine, 
 from dataflow.actions.purge import purge, retain
 from dataflow.cli.asking import may_go_on
 from dataflow.cli.layout import PROSE, Column
-from dataflow.cli.options import finish
-from dataflow.cli.output import show_object
+from dataflow.cli.options import add_command, add_words
+from dataflow.cli.output import pick, show_object
 from dataflow.cli.pipeline_settings import get_settings, installed_packages
 from dataflow.cli.progress import Progress
 from dataflow.cli.tables import show_rows
@@ -15,7 +15,8 @@ from dataflow.config.durations import parse_option
 from dataflow.errors import DataFlowError, SchemaMismatch, StoreMissing, UsageError
 from dataflow.model.record import replace
 from dataflow.model.url_text import masked_url
-from dataflow.runjob.lock import is_claimant_name, is_dead, remove_dead
+from dataflow.model.wording import counted
+from dataflow.runjob.lock import remove_dead
 from dataflow.store.queries import SCHEMA_VERSION
 
 TYPE_CHECKING = False
@@ -32,31 +33,24 @@ COLUMNS = (Column("check"), Column("level"), Column("text", 0, PROSE), Column("n
 def add_parser(subparsers: Any) -> None:
     """Adds `doctor`, `db` and `purge`."""
     text = "Checks readiness, leases, clocks and permissions. Exits with 1 if it finds a problem."
-    parser = subparsers.add_parser("doctor", description=text)
+    parser = add_command(subparsers, "doctor", doctor, text, "wide", "json")
     parser.add_argument("--repair", action="store_true", help="recompute wrong input counts")
-    parser.add_argument(
-        "--spark", action="store_true", help="also check Spark, with a task on every executor"
-    )
-    finish(parser, doctor, "wide", "json")
-    parser = subparsers.add_parser("db", description="Upgrades or shows the schema of the store.")
-    words = parser.add_subparsers(dest="word", required=True, metavar="upgrade|version")
+    help_text = "also check Spark, with a task on every executor"
+    parser.add_argument("--spark", action="store_true", help=help_text)
+    words = add_words(subparsers, "db", "Upgrades or shows the schema of the store.")
     text = "Upgrades the store's schema to the version that this DataFlow needs."
-    upgrading = words.add_parser("upgrade", help="upgrade the schema", description=text)
-    upgrading.add_argument(
-        "--print", dest="only_print", action="store_true", help="print the SQL for a DBA and change nothing"
-    )
-    finish(upgrading, upgrade, makes_store=True)
+    parser = add_command(words, "upgrade", upgrade, text, line="upgrade the schema", makes_store=True)
+    help_text = "print the SQL for a DBA and change nothing"
+    parser.add_argument("--print", dest="only_print", action="store_true", help=help_text)
     text = "Shows the schema version of the store and the one that this DataFlow needs."
-    showing = words.add_parser("version", help="show the schema version", description=text)
-    finish(showing, show_version, "json")
+    add_command(words, "version", show_version, text, "json", line="show the schema version")
     text = (
-        "Deletes ended runs, journal entries, logs and context files older than SPAN; in the lake, versions "
-        "replaced longer ago and files that ended runs left. Keeps the last run of each work, and everything "
-        "that is published or that a run reads or writes."
+        "Deletes ended runs, journal entries, logs and context files that are older than DURATION, and, in "
+        "the lake, versions that were replaced longer ago and files that ended runs left. Keeps the last run "
+        "of each work, and everything that is published or that a run reads or writes."
     )
-    parser = subparsers.add_parser("purge", description=text)
-    parser.add_argument("--older-than", required=True, metavar="SPAN", help="age, such as 90d")
-    finish(parser, purge_history, "yes")
+    parser = add_command(subparsers, "purge", purge_history, text, "yes")
+    parser.add_argument("--older-than", required=True, metavar="DURATION", help="age, such as 90d")
 
 
 def doctor(args: argparse.Namespace, context: Context) -> int:
@@ -69,7 +63,7 @@ def doctor(args: argparse.Namespace, context: Context) -> int:
     findings = list(list_findings(context))
     if args.spark:
         findings += list_spark_findings(context)
-    rows = [{str(name): getattr(found, name) for name in COLUMNS} for found in findings]
+    rows = [pick(found, *COLUMNS) for found in findings]
     show_rows(rows, COLUMNS, args.json, wide=args.wide)
     return 1 if any(found.level == PROBLEM for found in findings) else 0
 
@@ -77,18 +71,14 @@ def doctor(args: argparse.Namespace, context: Context) -> int:
 def list_findings(context: Context) -> Iterator[Finding]:
     """All findings; a store that does not answer is one of them."""
     config = context.config
-
-    def is_gone(name: str) -> bool:
-        return is_claimant_name(name) and is_dead(config.lock_dir, name)
-
     try:
         store = context.store
         store.read.get_now()
     except DataFlowError as error:
-        yield from examine_machine(config, is_gone)
+        yield from examine_machine(config, context.is_gone)
         yield Finding("store", PROBLEM, str(error), "dataflow init" if config.is_outside else _way_out(error))
         return
-    yield from examine(store, config, is_gone, lambda name: remove_dead(config.lock_dir, name))
+    yield from examine(store, config, context.is_gone, lambda name: remove_dead(config.lock_dir, name))
 
 
 def list_spark_findings(context: Context) -> Iterator[Finding]:
@@ -132,9 +122,7 @@ def show_version(args: argparse.Namespace, context: Context) -> int:
 
 def _print_schema(context: Context) -> int:
     if context.config.store_url.startswith("sqlite:"):
-        raise UsageError(
-            "a SQLite store creates its own schema. --print is for PostgreSQL: --store postgresql://…"
-        )
+        raise UsageError("--print is for PostgreSQL: a SQLite store creates its own schema. Leave it out.")
     from dataflow.store.postgres import PostgresDatabase
 
     database = context.store.database
@@ -153,12 +141,10 @@ def purge_history(args: argparse.Namespace, context: Context) -> int:
     retained = retain(context.store, seconds, config.project_dir, config.log_dir)
     with Progress("runs and journal entries deleted") as progress:
         result = purge(context.store, seconds, config.log_dir, config.context_dir, progress)
-    context.say(
-        f"Deleted {result.rows:,} runs and journal entries, {result.logs + retained.logs:,} logs and "
-        f"{result.contexts:,} context files."
-    )
+    rows = counted(result.rows, "run or journal entry", "runs and journal entries")
+    logs = counted(result.logs + retained.logs, "log")
+    context.say(f"Deleted {rows}, {logs} and {counted(result.contexts, 'context file')}.")
     if retained.versions or retained.folders:
-        context.say(
-            f"Deleted {retained.versions:,} replaced versions and {retained.folders:,} folders of ended runs."
-        )
+        folders = counted(retained.folders, "folder")
+        context.say(f"Deleted {counted(retained.versions, 'replaced version')} and {folders} of ended runs.")
     return 0

@@ -6,11 +6,11 @@ from dataflow.actions.interventions import MARKS, cancel, hold, mark, parse_run_
 from dataflow.actions.next_commands import run_command, shell
 from dataflow.actions.selection import Selection, count_selected, refuse_running
 from dataflow.cli.asking import may_go_on
-from dataflow.cli.options import finish
+from dataflow.cli.options import add_command
 from dataflow.cli.progress import Progress
 from dataflow.errors import UsageError
 from dataflow.model.status import WorkState
-from dataflow.model.wording import plural
+from dataflow.model.wording import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,40 +26,26 @@ ASK_ABOVE = 100
 
 def add_parser(subparsers: Any) -> None:
     """Adds the five commands."""
+    work = ("JOB", "DATAID…", "from", "to", "why")
     text = "Resubmits work: the next ordinary run does it again."
-    parser = subparsers.add_parser("resubmit", description=text)
-    _add_work(parser)
+    parser = add_command(subparsers, "resubmit", resubmit_work, text, *work, "yes")
     parser.add_argument("--failed", action="store_true", help="all FAILED work")
     parser.add_argument("--invalid", action="store_true", help="all INVALID work (a check failed)")
-    finish(parser, resubmit_work, "from", "to", "why", "yes")
-    for word, text in (
-        ("hold", "Puts a job, or some of its work, on hold: it is not started. Running work goes on."),
-        ("release", "Releases a job, or some of its work, from a hold."),
-    ):
-        parser = subparsers.add_parser(word, description=text)
-        _add_work(parser)
-        finish(parser, hold_work, "from", "to", "why")
-    parser = subparsers.add_parser("mark", description="Sets the state of work.")
-    parser.add_argument("job", metavar="JOB")
-    parser.add_argument("dataid", metavar="DATAID")
+    text = "Puts a job, or some of its work, on hold: it is not started. Running work continues."
+    add_command(subparsers, "hold", hold_work, text, *work)
+    text = "Releases a job, or some of its work, from a hold."
+    add_command(subparsers, "release", hold_work, text, *work)
+    parser = add_command(subparsers, "mark", mark_work, "Sets the state of work.", "JOB", "DATAID", "why")
     parser.add_argument("status", metavar="STATUS", help=", ".join(MARKS))
-    finish(parser, mark_work, "why")
     text = "Cancels a run: revokes its work and stops its process."
-    parser = subparsers.add_parser("cancel", description=text)
-    parser.add_argument("run", metavar="RUN", help="run id, as listed by `dataflow runs`")
-    finish(parser, cancel_run, "why")
-
-
-def _add_work(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("job", metavar="JOB")
-    parser.add_argument("dataids", nargs="*", metavar="DATAID")
+    add_command(subparsers, "cancel", cancel_run, text, "RUN", "why")
 
 
 def resubmit_work(args: argparse.Namespace, context: Context) -> int:
     """Resubmits the selected work."""
-    selection = _selection(args, args.failed, args.invalid)
+    selection = _selection(args)
     if selection is None:
-        raise UsageError("no work selected. Give DATAID…, --failed, --invalid, or --from A --to B")
+        raise UsageError("No work selected. Give DATAID…, --failed, --invalid, or --from A --to B.")
     plan = context.get_plan(args.job)
     refuse_running(context.store, plan, selection)
     count = count_selected(context.store, plan, selection)
@@ -70,7 +56,7 @@ def resubmit_work(args: argparse.Namespace, context: Context) -> int:
         return 1
     with Progress("resubmitted") as progress:
         done = resubmit(context.store, plan, selection, args.why, progress)
-    context.say(f"{args.job}: resubmitted {done:,} {plural(done, 'dataid')}. Next: {run_command(plan)}")
+    context.say(f"{args.job}: resubmitted {counted(done, 'dataid')}. Next: {run_command(plan)}")
     return 0
 
 
@@ -78,12 +64,12 @@ def _nothing_selected(args: argparse.Namespace, context: Context, plan: Plan) ->
     """Why nothing was selected, with a hint at the other kind of ended work: INVALID or FAILED."""
     if not (args.failed or args.invalid):
         return "no such work; nothing changed. See: dataflow status"
-    other = Selection(state=WorkState.INVALID if args.failed else WorkState.FAILED)
-    nothing = f"nothing is {'FAILED' if args.failed else 'INVALID'}; nothing changed."
-    if count := count_selected(context.store, plan, other):
-        word, state = ("--invalid", "INVALID") if args.failed else ("--failed", "FAILED")
+    state, other = (WorkState.FAILED, WorkState.INVALID)[:: 1 if args.failed else -1]
+    nothing = f"nothing is {state}; nothing changed."
+    if count := count_selected(context.store, plan, Selection(state=other)):
         are = "is" if count == 1 else "are"
-        return f"{nothing} {count:,} {are} {state}: {shell('dataflow', 'resubmit', args.job, word)}"
+        command = shell("dataflow", "resubmit", args.job, f"--{other.lower()}")
+        return f"{nothing} {count:,} {are} {other}: {command}"
     return nothing
 
 
@@ -96,7 +82,7 @@ def hold_work(args: argparse.Namespace, context: Context) -> int:
     done, before = ("Held", "already on hold") if on else ("Released", "not on hold")
     what = f"job {args.job}"
     if selection is not None and count:
-        what = f"{count:,} {plural(count, 'dataid')} of {args.job}"
+        what = f"{counted(count, 'dataid')} of {args.job}"
     elif selection is not None:
         what = f"this work of {args.job}"
     context.say(f"{done} {what}." if count else f"{what[0].upper()}{what[1:]} was {before}; nothing changed.")
@@ -124,14 +110,15 @@ def cancel_run(args: argparse.Namespace, context: Context) -> int:
     return 0
 
 
-def _selection(args: argparse.Namespace, failed: bool = False, invalid: bool = False) -> Selection | None:
+def _selection(args: argparse.Namespace) -> Selection | None:
     """The work that the command line selects; None if it selects none."""
     has_range = args.first is not None or args.last is not None
-    ways = sum([bool(args.dataids), has_range, failed, invalid])
-    if ways > 1 or (args.first is None) != (args.last is None):
-        raise UsageError("select work in one way: DATAID…, a state, or --from A --to B")
+    states = [state for state in (WorkState.FAILED, WorkState.INVALID) if getattr(args, state.lower(), False)]
+    if sum([bool(args.dataids), has_range, len(states)]) > 1 or (args.first is None) != (args.last is None):
+        others = ", --failed, --invalid" if args.command == "resubmit" else ""
+        raise UsageError(f"Select work in one way: DATAID…{others}, or --from A --to B.")
     if args.dataids:
         return Selection(dataids=tuple(args.dataids))
-    if failed or invalid:
-        return Selection(state=WorkState.FAILED if failed else WorkState.INVALID)
+    if states:
+        return Selection(state=states[0])
     return Selection(first=args.first, last=args.last) if has_range else None

@@ -1,40 +1,80 @@
-"""Options that many commands share, and the values that their options take."""
+"""How commands declare themselves, the arguments and options that many share, and the values they take."""
 
 from __future__ import annotations
 
 import argparse
 
 from dataflow.errors import BadInput
+from dataflow.model.wording import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
+MOST_DIGITS = 18
 
-def finish(parser: argparse.ArgumentParser, call: Callable[..., int], *shared: str, **defaults: Any) -> None:
-    """Adds the shared options of these names to a command, and sets the function that does its work."""
+
+def add_command(
+    subparsers: Any, word: str, call: Callable[..., int], text: str, *shared: str, **more: Any
+) -> argparse.ArgumentParser:
+    """Adds a command with shared arguments and options, and the function that does its work.
+
+    `more` may have `line`, the help of a subcommand in one line, and `epilog`; the rest are its defaults.
+    """
+    known = {"help": more.pop("line", None), "epilog": more.pop("epilog", None)}
+    parser: argparse.ArgumentParser = subparsers.add_parser(word, description=text, **known)
     for name in shared:
-        parser.add_argument(f"--{name}", *_SHORT.get(name, ()), **_SHARED[name])
-    parser.set_defaults(call=call, **defaults)
+        if name in _ARGUMENTS:
+            _add_argument(parser, name)
+        else:
+            parser.add_argument(f"--{name}", *_SHORT.get(name, ()), **_OPTIONS[name])
+    parser.set_defaults(call=call, **more)
+    return parser
 
 
-def add_named(words: Any, word: str, line: str, text: str, call: Callable[..., int], *shared: str) -> None:
-    """Adds a subcommand that takes a NAME and shared options, with one line of help and a description."""
-    parser = words.add_parser(word, help=line, description=text)
-    parser.add_argument("name", metavar="NAME")
-    finish(parser, call, *shared)
+def _add_argument(parser: argparse.ArgumentParser, name: str) -> None:
+    metavar = name.strip("[]…")
+    dest, nargs = metavar.lower(), "?" if name.startswith("[") else None
+    if name.endswith("…"):
+        parser.add_argument(f"{dest}s", nargs="*", default=[], metavar=metavar, help=_ARGUMENTS[name])
+    else:
+        meaning = _ARGUMENTS[name].format(parser.prog.split()[1])
+        parser.add_argument(dest, nargs=nargs, metavar=metavar, help=meaning)
+
+
+def add_words(subparsers: Any, word: str, text: str) -> Any:
+    """Adds a command that only has subcommands; returns where to add them."""
+    parser = subparsers.add_parser(word, description=text)
+    return parser.add_subparsers(
+        title="commands", dest="word", required=True, metavar="COMMAND", parser_class=type(parser)
+    )
+
+
+def add_choice(parser: argparse.ArgumentParser, name: str, values: Iterable[str], text: str) -> None:
+    """Adds an option that takes one of some words in capitals, in any case."""
+    choices = [str(value) for value in values]
+    help_text = f"{text}: {', '.join(choices)}"
+    parser.add_argument(f"--{name}", type=str.upper, choices=choices, metavar=name.upper(), help=help_text)
 
 
 def count(text: str) -> int:
     """A positive number, as --limit takes it."""
-    if not text.isascii() or not text.isdigit() or int(text) == 0 or len(text) > 18:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
+    if not text.isascii() or not text.isdigit() or int(text) == 0 or len(text) > MOST_DIGITS:
+        raise argparse.ArgumentTypeError(f"must be a number of at least 1, got {quoted(text)}.")
+    return int(text)
+
+
+def whole(text: str) -> int:
+    """A whole number, negative too."""
+    digits = text.removeprefix("-")
+    if not digits.isascii() or not digits.isdigit() or len(digits) > MOST_DIGITS:
+        raise argparse.ArgumentTypeError(f"must be a whole number, got {quoted(text)}.")
     return int(text)
 
 
 def _plain_text(text: str) -> str:
-    from dataflow.actions.dataset_rules import check_text
+    from dataflow.actions.dataset_rules import check_text  # start-up: few commands take a reason
 
     try:
         check_text("it", text)
@@ -43,14 +83,26 @@ def _plain_text(text: str) -> str:
     return text
 
 
+_ARGUMENTS = {
+    "NAME": "name of the {}",
+    "DATASET": "name of the dataset",
+    "JOB": "name of the job",
+    "DATAID": "dataid of the chunk",
+    "[DATAID]": "only this dataid",
+    "DATAID…": "dataids, such as 2026-08-20",
+    "RUN": "run id, as listed by `dataflow runs`",
+}
+"""Arguments by their place in the usage; `{}` is what the command is about."""
 _SWITCHES = {
     "all": "on a terminal, list the automatic calendar datasets too",
     "json": "print JSON",
     "wide": "on a terminal, show all columns and full times",
     "yes": "do not ask for confirmation",
 }
-_SHARED: dict[str, dict[str, Any]] = {
+_FILTERS = {"job": "JOB", "dataset": "DATASET", "dataid": "DATAID"}
+_OPTIONS: dict[str, dict[str, Any]] = {
     **{name: {"action": "store_true", "help": text} for name, text in _SWITCHES.items()},
+    **{name: {"metavar": one, "help": f"only of this {name}"} for name, one in _FILTERS.items()},
     "from": {"dest": "first", "metavar": "A", "help": "first dataid of a range"},
     "to": {"dest": "last", "metavar": "B", "help": "last dataid of the range, inclusive"},
     "why": {"type": _plain_text, "default": "", "metavar": "TEXT", "help": "reason, kept in the journal"},

@@ -15,26 +15,17 @@ if TYPE_CHECKING:
 
     Record = Mapping[str, Any]
 
-STYLES = {
-    "READY": "green",
-    "DONE": "green",
-    "yes": "green",
-    "ok": "green",
-    "RUNNING": "blue",
-    "CLAIMABLE": "cyan",
-    "FAILED": "bold red",
-    "INVALID": "bold magenta",
-    "no": "bold red",
-    "problem": "bold red",
-    "LOST": "red",
-    "STALE": "yellow",
-    "RESUBMIT": "yellow",
-    "HOLD": "yellow",
-    "warning": "yellow",
-    "PENDING": "dim",
-    "WAITING": "dim",
-    "not checked": "dim",
+_WORDS = {
+    "green": ("READY", "DONE", "yes", "ok"),
+    "blue": ("RUNNING",),
+    "cyan": ("CLAIMABLE",),
+    "bold red": ("FAILED", "no", "problem"),
+    "bold magenta": ("INVALID",),
+    "red": ("LOST",),
+    "yellow": ("STALE", "RESUBMIT", "HOLD", "warning"),
+    "dim": ("PENDING", "WAITING", "not checked"),
 }
+STYLES = {word: style for style, words in _WORDS.items() for word in words}
 
 _AMBIGUOUS = ("", "NULL", "[]", "{}")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -65,6 +56,11 @@ def write_field(name: str, value: str, label: int, width: int | None) -> None:
         print(name)
         for text in wrap_words(value, width - 2):
             print(f"  {text}")
+
+
+def pick(found: object, *names: str) -> dict[str, Any]:
+    """These fields of a record, as a row of a table or a JSON object."""
+    return {str(name): getattr(found, name) for name in names}
 
 
 def to_json(value: Any, indent: int | None = None) -> str:

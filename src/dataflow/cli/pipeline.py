@@ -8,12 +8,15 @@ import sys
 
 from dataflow.cli import pipeline_show, pipeline_transfer
 from dataflow.cli.context import Context
-from dataflow.cli.options import finish
+from dataflow.cli.options import add_command, add_words
+from dataflow.cli.output import pick
+from dataflow.cli.parser import parse_options
 from dataflow.cli.pipeline_settings import get_settings, load_catalog
 from dataflow.cli.runjob import add_option, check_choice, make_request, parser
 from dataflow.config.project import get_working_dir, no_project
 from dataflow.errors import BadInput, ConfigError, Conflict, LeaseLost, TimedOut, UnknownName, UsageError
 from dataflow.model.records import VIEW
+from dataflow.runjob.report import explain_nothing
 from dataflow.runjob.request import JobRequest
 
 TYPE_CHECKING = False
@@ -33,20 +36,18 @@ TAKEN = ("command", "drain", "streams", "dataid", "dry_run", "store", "quiet", "
 def add_parser(subparsers: Any) -> None:
     """Adds `pipeline`."""
     text = "Works with the dataset and view pipelines in pipelines/*.py, next to dataflow.toml."
-    parser = subparsers.add_parser("pipeline", description=text)
-    words = parser.add_subparsers(dest="word", required=True, parser_class=type(parser))
+    words = add_words(subparsers, "pipeline", text)
     text = "Lists the pipelines of the project and the errors in their files."
-    one = words.add_parser("list", help="list pipelines and the errors in their files", description=text)
-    finish(one, list_pipelines, "wide", "json")
-    pipeline_show.add_words(words)
-    pipeline_transfer.add_words(words)
+    line = "list pipelines and the errors in their files"
+    add_command(words, "list", list_pipelines, text, "wide", "json", line=line)
+    pipeline_show.add_parsers(words)
+    pipeline_transfer.add_parsers(words)
     text = "Runs the next interval of a pipeline. Same as dataflow run NAME."
-    run = words.add_parser("run", help="run the next interval of a pipeline", description=text)
-    run.add_argument("name", metavar="NAME", help="name of the class")
-    run.add_argument("--drain", action="store_true", help="go on until no interval is left")
+    line = "run the next interval of a pipeline"
+    run = add_command(words, "run", run_word, text, "NAME", line=line, makes_store=True)
+    run.add_argument("--drain", action="store_true", help="continue until no interval is left")
     add_option(run, "-j")
     run.add_argument("--dataid", metavar="D", help="run this interval, due or not")
-    finish(run, run_word, makes_store=True)
 
 
 def list_pipelines(args: argparse.Namespace, context: Context) -> int:
@@ -103,8 +104,6 @@ def run_word(args: argparse.Namespace, context: Context) -> int:
 
 def run_command(args: argparse.Namespace, prog: str) -> int:
     """`dataflow run NAME [options]`; options may come before or after the name."""
-    from dataflow.cli.main import parse_options
-
     name, *rest = args.command
     known = parser(prog)
     given = parse_options(known, rest, given=args)
@@ -184,12 +183,8 @@ def _register(context: Context, catalog: Catalog, definition: Definition, settin
 
 
 def _nothing_done(context: Context, flow: Any, definition: Definition, asked: JobRequest) -> int:
-    found = flow.why(definition.job, asked.dataid)
-    if not asked.quiet:
-        context.say(f"{definition.job}: {found.verdict}")
-        if found.next:
-            context.say(f"next: {found.next}")
-    return 0 if found.verdict.startswith("READY") else asked.waiting_exit_code
+    say = (lambda _text: None) if asked.quiet else context.say
+    return explain_nothing(asked, flow.why(definition.job, asked.dataid), say)
 
 
 def _refuse_options(given: argparse.Namespace, known: argparse.ArgumentParser, name: str) -> None:
@@ -213,16 +208,8 @@ def _row(definition: Definition, catalog: Catalog, settings: PipelineSettings) -
 
         flaw = find_flaw(definition, catalog, settings)
     note = f"can never run: {flaw}" if flaw else over_note(definition)
-    return {
-        "pipeline": definition.job,
-        "kind": definition.kind,
-        "dataset": definition.dataset,
-        "target": definition.target,
-        "schedule": timing.schedule,
-        "start": timing.start,
-        "end": timing.end,
-        "note": note,
-    }
+    row = {"pipeline": definition.job} | pick(definition, "kind", "dataset", "target")
+    return row | pick(timing, "schedule", "start", "end") | {"note": note}
 
 
 def _leave(number: int, _: FrameType | None) -> None:

@@ -6,12 +6,12 @@ import sys
 from textwrap import dedent
 
 from dataflow.cli.layout import PROSE, Column
-from dataflow.cli.options import finish
-from dataflow.cli.output import as_text, paint, show_object, to_json
+from dataflow.cli.options import add_command, count
+from dataflow.cli.output import as_text, paint, pick, show_object
 from dataflow.cli.pipeline_settings import get_settings, load_catalog
 from dataflow.cli.tables import data_columns, show_rows
-from dataflow.cli.terminal import wrap_for
-from dataflow.errors import BadInput, UsageError
+from dataflow.cli.terminal import wrap_for, write_line
+from dataflow.errors import BadInput
 from dataflow.model.record import replace
 
 TYPE_CHECKING = False
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dataflow.cli.context import Context
-    from dataflow.pipelines.declare.catalog import Catalog, Definition
+    from dataflow.pipelines.declare.catalog import Definition
     from dataflow.pipelines.run.facilities import Facilities
-    from dataflow.pipelines.show.plan import Outlook, Scene
+    from dataflow.pipelines.show.plan import Outlook
     from dataflow.pipelines.show.preview import Preview
     from dataflow.store.store import Store
 
@@ -32,31 +32,27 @@ SQL_KEYS = ("select", "spark_sql", "ddl")
 CLAUSES = ("query", "join_clause", "where_clause")
 
 
-def add_words(words: Any) -> None:
+def add_parsers(words: Any) -> None:
     """Adds `show`, `plan` and `preview` under `pipeline`."""
+    shared = ("NAME", "wide", "json")
     text = "Shows the definition of a pipeline, with its file and line."
-    show = words.add_parser("show", help="show the definition of a pipeline", description=text)
+    add_command(words, "show", show_pipeline, text, *shared, line="show the definition of a pipeline")
     text = (
         "Shows which intervals would run and why, and what one of them would do: its exact SQL, the DDL of "
         "its table, its first request. Changes nothing."
     )
-    help_text = "show which intervals would run, why, and what they would do"
-    plan = words.add_parser("plan", help=help_text, description=text)
+    line = "show which intervals would run, why, and what they would do"
+    plan = add_command(words, "plan", plan_pipeline, text, *shared, line=line)
     text = (
         "Shows the first rows of one interval as they would be published, and its rejects. Publishes nothing."
     )
-    preview = words.add_parser("preview", help="show the first rows of one interval", description=text)
-    preview.add_argument(
-        "--rows", type=int, default=ROWS, metavar="N", help=f"number of rows (default: {ROWS})"
-    )
+    line = "show the first rows of one interval"
+    preview = add_command(words, "preview", preview_pipeline, text, *shared, line=line)
+    help_text = f"number of rows (default: {ROWS})"
+    preview.add_argument("--rows", type=count, default=ROWS, metavar="N", help=help_text)
     for command in (plan, preview):
-        command.add_argument(
-            "--dataid", metavar="D", help="this interval, due or not (default: the next that is due)"
-        )
-    calls = {show: show_pipeline, plan: plan_pipeline, preview: preview_pipeline}
-    for command, call in calls.items():
-        command.add_argument("name", metavar="NAME", help="name of the class")
-        finish(command, call, "wide", "json")
+        help_text = "this interval, due or not (default: the next that is due)"
+        command.add_argument("--dataid", metavar="D", help=help_text)
 
 
 def show_pipeline(args: argparse.Namespace, context: Context) -> int:
@@ -91,19 +87,15 @@ def show_pipeline(args: argparse.Namespace, context: Context) -> int:
 
 def plan_pipeline(args: argparse.Namespace, context: Context) -> int:
     """Shows what a run would do now."""
-    catalog = load_catalog(context)
-    definition = catalog.get(args.name)
-    from dataflow.pipelines.show.plan import look_ahead
+    definition, facilities, outlook = _look_ahead(args, context)
     from dataflow.pipelines.show.statements import describe_interval
 
-    scene, facilities = _scene(context, catalog)
     secrets = facilities.settings.secrets
     with secrets.hidden_in_errors():
-        outlook = look_ahead(facilities.store, definition, scene, args.dataid)
         detail = describe_interval(outlook.plan, facilities) if outlook.plan else None
     detail = secrets.redact_all(detail)
     if args.json:
-        intervals = [{"dataid": one.dataid, "state": one.state, "why": one.why} for one in outlook.intervals]
+        intervals = [pick(one, "dataid", "state", "why") for one in outlook.intervals]
         head = {"pipeline": definition.job, "dataset": definition.dataset, "counts": outlook.counts}
         show_object(head | {"intervals": intervals, "interval": detail}, True)
         return 0
@@ -117,22 +109,16 @@ def plan_pipeline(args: argparse.Namespace, context: Context) -> int:
 
 def preview_pipeline(args: argparse.Namespace, context: Context) -> int:
     """Shows the first rows of one interval."""
-    if args.rows < 1:
-        raise UsageError(f"--rows must be at least 1, got {args.rows}.")
-    catalog = load_catalog(context)
-    definition = catalog.get(args.name)
-    from dataflow.pipelines.show.plan import look_ahead
+    definition, facilities, outlook = _look_ahead(args, context)
+    if not outlook.dataid:
+        raise BadInput(
+            f"{definition.job} has no interval yet. "
+            f"Name one: dataflow pipeline preview {definition.job} --dataid D"
+        )
     from dataflow.pipelines.show.preview import preview
 
-    scene, facilities = _scene(context, catalog)
     secrets = facilities.settings.secrets
     with secrets.hidden_in_errors():
-        outlook = look_ahead(facilities.store, definition, scene, args.dataid)
-        if not outlook.dataid:
-            raise BadInput(
-                f"{definition.job} has no interval yet. "
-                f"Name one: dataflow pipeline preview {definition.job} --dataid D"
-            )
         try:
             found = preview(outlook, facilities, args.rows)
         finally:
@@ -142,16 +128,20 @@ def preview_pipeline(args: argparse.Namespace, context: Context) -> int:
     return 0
 
 
-def _scene(context: Context, catalog: Catalog) -> tuple[Scene, Facilities]:
+def _look_ahead(args: argparse.Namespace, context: Context) -> tuple[Definition, Facilities, Outlook]:
+    """A pipeline, what it runs with, and the intervals that would run now."""
+    catalog = load_catalog(context)
+    definition = catalog.get(args.name)
     from dataflow.cli.progress import PipelineProgress
     from dataflow.pipelines.run.facilities import Facilities, ProjectValues
-    from dataflow.pipelines.show.plan import Scene
-    from dataflow.runjob.lock import is_dead
+    from dataflow.pipelines.show.plan import Scene, look_ahead
 
     config, settings = context.config, get_settings(context)
-    scene = Scene(catalog, settings, config, lambda name: is_dead(config.lock_dir, name))
+    scene = Scene(catalog, settings, config, context.is_gone)
     values = ProjectValues(context.environ, catalog.constants)
-    return scene, Facilities(config, _store(context), settings, values, PipelineProgress())
+    facilities = Facilities(config, _store(context), settings, values, PipelineProgress())
+    with settings.secrets.hidden_in_errors():
+        return definition, facilities, look_ahead(facilities.store, definition, scene, args.dataid)
 
 
 def _store(context: Context) -> Store:
@@ -168,7 +158,7 @@ def _without_empty(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _print_outlook(definition: Definition, outlook: Outlook, wide: bool) -> None:
-    rows = [{"dataid": one.dataid, "state": one.state, "why": one.why} for one in outlook.intervals]
+    rows = [pick(one, "dataid", "state", "why") for one in outlook.intervals]
     empty = f"No interval of {definition.job} has ended yet. To run one anyway: --dataid"
     if definition.timing.is_over:
         empty = (
@@ -198,16 +188,8 @@ def _print_detail(detail: dict[str, Any]) -> None:
 
 def _print_preview(context: Context, found: Preview, as_json: bool, wide: bool) -> None:
     if as_json:
-        record = {
-            "dataid": found.dataid,
-            "read": found.read,
-            "columns": dict(found.columns),
-            "rows": found.rows,
-            "rejects": found.rejects,
-            "drift": found.drift,
-            "refused": found.refused,
-        }
-        print(to_json(record, indent=2))
+        record = pick(found, "dataid", "read", "columns", "rows", "rejects", "drift", "refused")
+        show_object(record | {"columns": dict(found.columns)}, True)
         return
     context.say(f"{found.dataid}, from {found.read}; nothing was published.")
     columns = data_columns([name for name, _ in found.columns])
@@ -222,7 +204,7 @@ def _print_preview(context: Context, found: Preview, as_json: bool, wide: bool) 
     if len(found.refused) > SHOWN_REJECTS:
         print(f"and {len(found.refused) - SHOWN_REJECTS} more columns; see --json")
     for line in found.drift:
-        print(wrap_for(sys.stdout, f"drift: {as_text(line)}"))
+        write_line(f"drift: {as_text(line)}")
 
 
 def _print_line(word: str, text: str) -> None:

@@ -6,12 +6,12 @@ import os
 import sys
 
 from dataflow.cli.asking import may_go_on
-from dataflow.cli.options import finish
-from dataflow.cli.output import as_text, paint, to_json
+from dataflow.cli.options import add_command
+from dataflow.cli.output import as_text, paint, pick, to_json
 from dataflow.cli.pipeline_settings import get_settings, load_catalog
 from dataflow.cli.terminal import wrap_for
 from dataflow.errors import ConfigError
-from dataflow.model.wording import plural
+from dataflow.model.wording import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,23 +24,22 @@ if TYPE_CHECKING:
 COLOURS = {"changed": "green", "left": "bold red", "note": "dim"}
 
 
-def add_words(words: Any) -> None:
+def add_parsers(words: Any) -> None:
     """Adds `import` and `takeover` under `pipeline`."""
     text = (
         "Reads a project of the first Data Flow (pipelines for Airflow in dataflow/meta or dataflow/dags) "
         "and writes its pipelines, constants and connections into this project. Runs none of its code, "
         "reports every change and overwrites no file."
     )
-    parser = words.add_parser("import", help="import a project of the first Data Flow", description=text)
+    line = "import a project of the first Data Flow"
+    parser = add_command(words, "import", import_project, text, "json", line=line)
     parser.add_argument("path", metavar="PATH", help="folder of that project")
-    finish(parser, import_project, "json")
     text = (
         "Takes over the tables of a pipeline from another status store, for a store that was recreated, "
         "restored from a backup or moved. The other store can no longer publish them. Changes no rows."
     )
-    parser = words.add_parser("takeover", help="take over tables from another store", description=text)
-    parser.add_argument("name", metavar="NAME", help="name of the class")
-    finish(parser, take_over, "yes")
+    line = "take over tables from another store"
+    add_command(words, "takeover", take_over, text, "NAME", "yes", line=line)
 
 
 def import_project(args: argparse.Namespace, context: Context) -> int:
@@ -65,9 +64,7 @@ def import_project(args: argparse.Namespace, context: Context) -> int:
 
 def _record(made: NewProject) -> dict[str, object]:
     files = [{"path": one.path, "from": one.origin, "written": not one.exists} for one in made.files]
-    changes = [
-        {name: getattr(one, name) for name in ("kind", "place", "what", "why")} for one in made.entries
-    ]
+    changes = [pick(one, "kind", "place", "what", "why") for one in made.entries]
     return {"files": files, "changes": changes}
 
 
@@ -92,7 +89,7 @@ def take_over(args: argparse.Namespace, context: Context) -> int:
         return 1
     count = take_tables_over(context.store, definition, get_settings(context))
     if count:
-        context.say(f"Took over {count} {plural(count, 'dataid')} of {definition.dataset}.")
+        context.say(f"Took over {counted(count, 'dataid')} of {definition.dataset}.")
     else:
         context.say(f"{definition.dataset}: nothing in {definition.target} belongs to another store.")
     return 0

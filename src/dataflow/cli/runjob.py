@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 
 from dataflow import failpoints
 from dataflow.cli.context import Context
+from dataflow.cli.options import whole
+from dataflow.cli.parser import Parser, parse_options
 from dataflow.config.project import get_working_dir
 from dataflow.errors import BadInput, DataFlowError, UsageError
 from dataflow.runjob.request import JobRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
     from typing import Any
 
@@ -23,21 +25,21 @@ OPTIONS = {
     "-j": ("N", "run N streams in parallel, with --drain"),
     "--dataid": ("D", "run only this chunk"),
     "--dry-run": ("", "show what would be claimed and passed on; run nothing"),
-    "--lease": ("TIME", "how long a claim is valid without renewal (default: the job's)"),
-    "--grace": ("TIME", "time between SIGTERM and SIGKILL (default: the job's)"),
-    "--timeout": ("TIME", "stop the run after this time, with exit code 124 (default: the job's)"),
+    "--lease": ("DURATION", "how long a claim is valid without renewal (default: the job's)"),
+    "--grace": ("DURATION", "time between SIGTERM and SIGKILL (default: the job's)"),
+    "--timeout": ("DURATION", "stop the run after this time, with exit code 124 (default: the job's)"),
     "--kill-command": ("CMD", "command that stops work outside this process before it is retried"),
     "--clean-env": ("", "do not pass on the current environment"),
     "--waiting-exit-code": ("N", "exit code when there is nothing to do yet (default: 0)"),
     "--quiet": ("", "print only warnings and errors"),
-    "--store": ("URL", "sqlite:///path or postgresql://user@host/database"),
+    "--store": ("URL", "status store: sqlite:///path or postgresql://user@host/database"),
     "--version": ("", "show the version"),
 }
 """The placeholder of each option's value, if it takes one, and what it means."""
 OTHER_NAMES = {"-j": ("--jobs",), "--quiet": ("-q",)}
 NUMBERS: dict[str, dict[str, Any]] = {
-    "-j": {"dest": "streams", "type": int, "default": 1},
-    "--waiting-exit-code": {"type": int, "default": 0},
+    "-j": {"dest": "streams", "type": whole, "default": 1},
+    "--waiting-exit-code": {"type": whole, "default": 0},
 }
 
 
@@ -58,9 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run_command(argv: list[str], prog: str = "dataflow run") -> int:
     """Do the next work of a job with a script."""
-    from dataflow.cli.main import parse_options
-
-    args = parse_options(parser(prog), argv)
+    made = parser(prog)
+    args = parse_options(made, argv)
     if args.version:
         from dataflow.cli.main import version  # start-up: importlib.metadata is slow
 
@@ -69,7 +70,7 @@ def run_command(argv: list[str], prog: str = "dataflow run") -> int:
     if args.command[:1] == ["--"]:
         del args.command[0]
     if not args.command:
-        raise UsageError(f"No script given. Usage: {prog} [options] script [args…]. More: {prog} --help")
+        made.error("No script given.")
     context = Context(args.store, os.environ, get_working_dir())
     if args.job is None and _is_pipeline(context, args.command[0]):
         from dataflow.cli.pipeline import run_command as run_pipeline  # start-up: scripts need none of it
@@ -86,8 +87,6 @@ def run_command(argv: list[str], prog: str = "dataflow run") -> int:
 
 def force_command(argv: list[str]) -> int:
     """Run a command for a dataid in any state."""
-    from dataflow.cli.main import Parser, parse_options
-
     before, command = argv, list[str]()
     if "--" in argv:
         at = argv.index("--")
@@ -198,10 +197,6 @@ def _kill_argv(text: str | None) -> tuple[str, ...]:
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    import argparse
-
-    from dataflow.cli.main import Parser
-
     made = Parser(
         prog=prog,
         # start-up: with a width it need not ask the terminal

@@ -6,23 +6,23 @@ import os
 import sys
 import time
 
+from dataflow.actions.interventions import parse_run_id
 from dataflow.actions.names import find_plan, get_dataset, get_run
 from dataflow.cli.layout import PROSE, SPAN, TIME, WORDS, Column
-from dataflow.cli.options import count, finish
+from dataflow.cli.options import add_choice, add_command, count
+from dataflow.cli.output import pick
 from dataflow.cli.tables import show_rows
 from dataflow.model.job_dataid import job_dataid
 from dataflow.model.record import names_of
 from dataflow.model.status import RunOutcome
-from dataflow.runjob.lock import is_claimant_name, is_dead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
-    from typing import Any, BinaryIO
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
     from dataflow.cli.context import Context
-    from dataflow.config.settings import Config
     from dataflow.model.records import RunRow
 
 COLUMNS = (
@@ -59,33 +59,18 @@ BLOCK_BYTES = 1 << 16
 def add_parser(subparsers: Any) -> None:
     """Adds `runs`, `logs` and `journal`."""
     text = "Lists runs, newest first, with their outcome."
-    parser = subparsers.add_parser("runs", description=text)
-    parser.add_argument("--job", metavar="JOB", help="only runs of this job")
-    parser.add_argument("--dataid", metavar="DATAID", help="only runs of this dataid")
-    parser.add_argument(
-        "--outcome",
-        type=str.upper,
-        choices=[outcome.value for outcome in RunOutcome],
-        metavar="OUTCOME",
-        help=f"only runs with this outcome: {', '.join(RunOutcome)}",
-    )
+    parser = add_command(subparsers, "runs", runs, text, "job", "dataid", "wide", "json")
+    add_choice(parser, "outcome", RunOutcome, "only runs with this outcome")
     parser.add_argument("--limit", type=count, default=50, metavar="N", help="at most N runs (default: 50)")
-    finish(parser, runs, "wide", "json")
-    text = "Shows the log of a run, byte for byte. The log is on the machine that the run was on."
-    parser = subparsers.add_parser("logs", description=text)
-    parser.add_argument("run", metavar="RUN", type=count, help="run id, as listed by `dataflow runs`")
+    text = "Shows the log of a run, byte for byte. The log is on the machine where the run was."
+    parser = add_command(subparsers, "logs", logs, text, "RUN")
     parser.add_argument("-f", "--follow", action="store_true", help="follow the log until the run ends")
-    finish(parser, logs)
     text = "Lists every state change with its time, person and reason, newest first."
-    parser = subparsers.add_parser("journal", description=text)
-    parser.add_argument("--job", metavar="JOB", help="only entries about this job")
-    parser.add_argument("--dataset", metavar="DATASET", help="only entries about this dataset")
-    parser.add_argument("--dataid", metavar="DATAID", help="only entries about this dataid")
-    parser.add_argument("--run", type=count, metavar="RUN", help="only entries about this run")
-    parser.add_argument(
-        "--limit", type=count, default=100, metavar="N", help="at most N entries (default: 100)"
-    )
-    finish(parser, journal, "wide", "json")
+    shared = ("job", "dataset", "dataid", "wide", "json")
+    parser = add_command(subparsers, "journal", journal, text, *shared)
+    parser.add_argument("--run", type=count, metavar="RUN", help="only of this run")
+    help_text = "at most N entries (default: 100)"
+    parser.add_argument("--limit", type=count, default=100, metavar="N", help=help_text)
 
 
 def runs(args: argparse.Namespace, context: Context) -> int:
@@ -97,7 +82,7 @@ def runs(args: argparse.Namespace, context: Context) -> int:
     found = context.store.read.list_runs(args.limit, args.job or "", dataid, args.outcome or "")
     if args.job and not plan and not found:
         context.get_plan(args.job)  # a removed job would still have its runs: the name is unknown
-    rows = [describe(run, context.config, args.json) for run in found]
+    rows = [describe(run, context, args.json) for run in found]
     show_rows(rows, COLUMNS, args.json, "No such runs. Start one: RunJob SCRIPT", args.wide)
     if not args.json and len(rows) == args.limit:
         context.say(
@@ -106,20 +91,20 @@ def runs(args: argparse.Namespace, context: Context) -> int:
     return 0
 
 
-def describe(run: RunRow, config: Config, as_json: bool) -> dict[str, Any]:
+def describe(run: RunRow, context: Context, as_json: bool) -> dict[str, Any]:
     """A run for display; JSON keeps the stored outcome and adds `process_gone`."""
-    lost = find_loss(run, config)
-    record = {str(name): getattr(run, name) for name in COLUMNS if name != "took"}
+    lost = find_loss(run, context)
+    record = pick(run, *[name for name in COLUMNS if name != "took"])
     if lost and not as_json:
         record["outcome"] = f"{run.outcome} ({lost})"
     return record | {"process_gone": bool(lost), "took": _seconds_taken(run)}
 
 
-def find_loss(run: RunRow, config: Config) -> str:
+def find_loss(run: RunRow, context: Context) -> str:
     """Why a run that counts as RUNNING is not at work any more; "" while it may be."""
     if run.outcome is not RunOutcome.RUNNING:
         return ""
-    if run.host == config.host and is_claimant_name(run.claimant) and is_dead(config.lock_dir, run.claimant):
+    if run.host == context.config.host and context.is_gone(run.claimant):
         return "process gone"
     return "" if (run.lease_left_seconds or 0) > 0 else "lease lapsed"
 
@@ -134,9 +119,9 @@ def _seconds_taken(run: RunRow) -> float | None:
 
 def logs(args: argparse.Namespace, context: Context) -> int:
     """Writes the log of a run to stdout; with -f, until the run ends."""
-    run = get_run(context.store, args.run)
+    run = get_run(context.store, parse_run_id(args.run))
     path = os.path.join(context.config.log_dir, f"{run.run_id}.log")
-    pieces = follow(path, lambda: _is_running(context, run.run_id)) if args.follow else read(path)
+    pieces = follow(path, lambda: args.follow and _is_running(context, run.run_id))
     size = 0
     sys.stdout.flush()
     for piece in pieces:
@@ -148,15 +133,8 @@ def logs(args: argparse.Namespace, context: Context) -> int:
     return 0
 
 
-def read(path: str) -> Iterator[bytes]:
-    """The log so far, in pieces; nothing if it does not exist."""
-    if os.path.exists(path):
-        with open(path, "rb") as log:
-            yield from _pieces(log)
-
-
-def follow(path: str, is_running: Any) -> Iterator[bytes]:
-    """The log as it grows, until the run has ended and all of it has been read."""
+def follow(path: str, is_running: Callable[[], bool]) -> Iterator[bytes]:
+    """The log as it grows, while the run goes on and until all of it is read; nothing if there is none."""
     while not os.path.exists(path) and is_running():
         time.sleep(POLL_SECONDS)
     if not os.path.exists(path):
@@ -166,7 +144,8 @@ def follow(path: str, is_running: Any) -> Iterator[bytes]:
         while running:
             # Asked before reading, so that the last lines are read in this turn.
             running = is_running()
-            yield from _pieces(log)
+            while piece := log.read(BLOCK_BYTES):
+                yield piece
             if running:
                 time.sleep(POLL_SECONDS)
 
@@ -187,21 +166,13 @@ def _is_running(context: Context, run_id: int) -> bool:
     return run.outcome is RunOutcome.RUNNING and (run.lease_left_seconds or 0) > 0
 
 
-def _pieces(log: BinaryIO) -> Iterator[bytes]:
-    while piece := log.read(BLOCK_BYTES):
-        yield piece
-
-
 def journal(args: argparse.Namespace, context: Context) -> int:
     """Lists the journal; a removed job or dataset still has its entries."""
     where = {"job": args.job or "", "dataset": args.dataset or "", "dataid": args.dataid or ""}
     found = context.store.read.list_journal(args.limit, run_id=args.run or 0, **where)
     if not found:
         _refuse_unknown(args, context)
-    rows = [
-        {name: getattr(line, name) for name in names_of(line)} | {"about": line.job or line.dataset}
-        for line in found
-    ]
+    rows = [pick(line, *names_of(line)) | {"about": line.job or line.dataset} for line in found]
     empty = "No such journal entries. All of them: dataflow journal"
     show_rows(rows, JOURNAL_COLUMNS, args.json, empty, args.wide)
     return 0

@@ -15,12 +15,12 @@ from dataflow.actions.passwords import (
     rotate,
 )
 from dataflow.cli.asking import read_secret, refuse_secret_argument
-from dataflow.cli.options import finish
+from dataflow.cli.options import add_command, add_words
 from dataflow.config.problems import Problems
 from dataflow.config.project import PROJECT_FILE
 from dataflow.config.toml import load_toml
 from dataflow.errors import SecretError, StoreMissing, UsageError
-from dataflow.model.wording import plural
+from dataflow.model.wording import counted
 from dataflow.secrets.cipher import decrypt, encrypt
 from dataflow.secrets.passphrase import get_passphrase
 
@@ -33,40 +33,33 @@ if TYPE_CHECKING:
 
 def add_parser(subparsers: Any) -> None:
     """Adds `secret` and its subcommands."""
-    parser = subparsers.add_parser("secret", description="Encrypts, decrypts or rotates passwords.")
-    words = parser.add_subparsers(dest="word", required=True, metavar="encrypt|decrypt|rotate")
+    words = add_words(subparsers, "secret", "Encrypts, decrypts or rotates passwords.")
     text = (
         "Reads a password from stdin or a prompt and prints it encrypted. Put the result in dataflow.toml: "
         "under encryptedpass of the dataset or connection, or, without either, under store_encryptedpass."
     )
-    encrypting = words.add_parser("encrypt", help="print a password encrypted", description=text)
+    encrypting = add_command(words, "encrypt", encrypt_one, text, line="print a password encrypted")
     encrypting.add_argument("--dataset", metavar="NAME", help="dataset that the password is for")
-    encrypting.add_argument(
-        "--connection", metavar="NAME", help="connection of pipelines that the password is for"
-    )
-    finish(encrypting, encrypt_one)
+    help_text = "connection of pipelines that the password is for"
+    encrypting.add_argument("--connection", metavar="NAME", help=help_text)
     text = "Prints the password of a dataset. The journal records this."
-    decrypting = words.add_parser("decrypt", help="print the password of a dataset", description=text)
-    decrypting.add_argument(
-        "--dataset", metavar="NAME", required=True, help="dataset whose password to print"
-    )
-    decrypting.add_argument(
-        "--yes", "-y", action="store_true", help="print it even if stdout is not a terminal"
-    )
-    finish(decrypting, decrypt_one)
+    decrypting = add_command(words, "decrypt", decrypt_one, text, line="print the password of a dataset")
+    help_text = "dataset whose password to print"
+    decrypting.add_argument("--dataset", metavar="NAME", required=True, help=help_text)
+    help_text = "print it even if stdout is not a terminal"
+    decrypting.add_argument("--yes", "-y", action="store_true", help=help_text)
     text = "Re-encrypts the passwords of all datasets under a new passphrase from stdin, a file or a prompt."
-    rotating = words.add_parser("rotate", help="re-encrypt all passwords", description=text)
+    rotating = add_command(words, "rotate", rotate_all, text, line="re-encrypt all passwords")
     rotating.add_argument("--new-file", metavar="F", help="file (mode 600) with the new passphrase")
-    finish(rotating, rotate_all)
     for command in (encrypting, decrypting, rotating):
-        command.add_argument("refused", nargs="*", help=argparse.SUPPRESS)
+        command.add_argument("refused", nargs="*", default=[], help=argparse.SUPPRESS)
 
 
 def encrypt_one(args: argparse.Namespace, context: Context) -> int:
     """Prints one password, encrypted."""
     _refuse_arguments(args)
     if args.dataset is not None and args.connection is not None:
-        raise UsageError("give --dataset or --connection, not both.")
+        raise UsageError("Give --dataset or --connection, not both.")
     passphrase = context.passphrase()
     password = read_secret("password")
     if args.connection is not None:
@@ -108,10 +101,8 @@ def rotate_all(args: argparse.Namespace, context: Context) -> int:
     _show_own_records(context, old, new)
     for name, reason in result.left:
         context.say(f"Not re-encrypted: the password of dataset {name}. {reason}")
-    count = len(result.rotated)
-    context.say(
-        f"Re-encrypted {count} {plural(count, 'password')}. Set PASSKEY to the new passphrase everywhere."
-    )
+    passwords = counted(len(result.rotated), "password")
+    context.say(f"Re-encrypted {passwords}. Set PASSKEY to the new passphrase everywhere.")
     return SecretError.exit_code if result.left else 0
 
 

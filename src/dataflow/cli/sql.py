@@ -7,7 +7,7 @@ import sys
 from contextlib import ExitStack, contextmanager
 
 from dataflow.cli.layout import CELL, Column
-from dataflow.cli.options import count, finish
+from dataflow.cli.options import add_command, count
 from dataflow.cli.pipeline_settings import get_settings, installed_packages
 from dataflow.cli.tables import data_columns, show_rows
 from dataflow.errors import BadInput
@@ -31,27 +31,21 @@ _PLAIN = (str, int, float, type(None), list, dict)
 
 def add_parser(subparsers: Any) -> None:
     """Adds `sql` and `query`."""
-    parser = subparsers.add_parser(
-        "sql",
-        description="Runs one read-only SQL statement on the tables and views of the status store.",
-        epilog='Example: dataflow sql "select * from datastatus"',
-    )
+    text = "Runs one read-only SQL statement on the tables and views of the status store."
+    epilog = 'Example: dataflow sql "select * from datastatus"'
+    parser = add_command(subparsers, "sql", sql, text, "wide", "json", epilog=epilog)
     _add_statement(parser, "datastatus")
-    finish(parser, sql, "wide", "json")
-    parser = subparsers.add_parser(
-        "query",
-        description="Runs one SELECT of Spark SQL on published datasets, each by its name.",
-        epilog='Example: dataflow query "select count(*) from orders". For the status store: dataflow sql',
-    )
+    text = "Runs one SELECT of Spark SQL on published datasets, each by its name."
+    epilog = 'Example: dataflow query "select count(*) from orders". For the status store: dataflow sql'
+    parser = add_command(subparsers, "query", query, text, "wide", "json", epilog=epilog)
     _add_statement(parser, "orders")
     help_text = f"show at most N rows (default: {MOST_ROWS})"
     parser.add_argument("--rows", type=count, default=MOST_ROWS, metavar="N", help=help_text)
-    finish(parser, query, "wide", "json")
 
 
 def _add_statement(parser: argparse.ArgumentParser, table: str) -> None:
-    text = f'a SELECT, such as "select * from {table}"; - reads stdin'
-    parser.add_argument("statement", metavar="STATEMENT", help=text)
+    help_text = f'a SELECT, such as "select * from {table}"; - reads stdin'
+    parser.add_argument("statement", metavar="STATEMENT", help=help_text)
 
 
 def sql(args: argparse.Namespace, context: Context) -> int:

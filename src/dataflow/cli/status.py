@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections import Counter
 
 from dataflow.actions.missing import time_of
 from dataflow.actions.next_commands import runner, shell
 from dataflow.actions.status import COUNTED, get_status
 from dataflow.cli.layout import PROSE, Column
-from dataflow.cli.options import finish
-from dataflow.cli.output import as_text, show_object
+from dataflow.cli.options import add_command
+from dataflow.cli.output import as_text, pick, show_object
 from dataflow.cli.pipeline_names import FOLDER, list_texts
 from dataflow.cli.runs import find_loss
 from dataflow.cli.tables import show_datasets, show_rows
-from dataflow.cli.terminal import wrap_for
+from dataflow.cli.terminal import write_line
 from dataflow.config.durations import format_seconds, parse_seconds
 from dataflow.errors import BadInput
+from dataflow.model.record import names_of
 from dataflow.model.records import SCRIPT
 from dataflow.model.status import RunOutcome, WorkState
-from dataflow.model.wording import plural, shortened, utc_text
+from dataflow.model.wording import counted, did_you_mean, quoted, shortened, utc_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dataflow.actions.lateness import Overdue
-    from dataflow.actions.status import DatasetStatus, Failure, JobStatus, StoreStatus
+    from dataflow.actions.status import JobStatus, StoreStatus
     from dataflow.cli.context import Context
     from dataflow.model.records import RunRow
     from dataflow.store.store import Store
@@ -67,22 +67,11 @@ SHOWN_LOST = 5
 
 def add_parser(subparsers: Any) -> None:
     """Adds `status`."""
-    parser = subparsers.add_parser("status", description=TEXT)
-    parser.add_argument(
-        "--fail-if",
-        type=fail_words,
-        default=(),
-        metavar="WORDS",
-        help="exit with 1 if any work is failed, late or both: failed,late",
-    )
-    parser.add_argument(
-        "--late-after",
-        type=span,
-        default=3600.0,
-        metavar="SPAN",
-        help="open work is late after this time (default: 1h)",
-    )
-    finish(parser, status, "all", "wide", "json")
+    parser = add_command(subparsers, "status", status, TEXT, "all", "wide", "json")
+    help_text = "exit with 1 if work is failed, late, or either of them: failed,late"
+    parser.add_argument("--fail-if", type=fail_words, default=(), metavar="WORDS", help=help_text)
+    help_text = "open work is late after this time (default: 1h)"
+    parser.add_argument("--late-after", type=duration, default=3600.0, metavar="DURATION", help=help_text)
 
 
 def fail_words(text: str) -> tuple[str, ...]:
@@ -90,11 +79,12 @@ def fail_words(text: str) -> tuple[str, ...]:
     words = tuple(word.strip().lower() for word in text.split(","))
     unknown = [word for word in words if word not in FAIL_WORDS]
     if unknown:
-        raise argparse.ArgumentTypeError(f"unknown word {unknown[0]!r}; known: {', '.join(FAIL_WORDS)}")
+        hint = f"{did_you_mean(unknown[0], FAIL_WORDS)} Known: {', '.join(FAIL_WORDS)}."
+        raise argparse.ArgumentTypeError(f"{quoted(unknown[0])} is unknown.{hint}")
     return words
 
 
-def span(text: str) -> float:
+def duration(text: str) -> float:
     """A duration such as 90s or 1h30m, in seconds."""
     try:
         return parse_seconds(text)
@@ -104,19 +94,18 @@ def span(text: str) -> float:
 
 def status(args: argparse.Namespace, context: Context) -> int:
     """Shows the state of everything; exits 1 if --fail-if names something that is so."""
-    found = get_status(context.store)
+    found, lost = get_status(context.store), list_lost(context)
     late = {job.job: _why_late(job, args.late_after) for job in found.list_late(args.late_after)}
-    not_done = count_not_done(found, context.store.read.list_producers())
     gone = _list_gone(found, context.config.project_dir)
-    lost = list_lost(context)
+    record = as_record(found, count_not_done(found, context.store.read.list_producers()))
+    for job in record["jobs"]:
+        name = job["job"]
+        lost_run = any(run.job == name for run, _ in lost)
+        job |= {"late": name in late, "gone": name in gone, "process_gone": lost_run}
     if args.json:
-        show_object(as_record(found, set(late), not_done, gone, lost), True)
+        show_object(record, True)
     else:
-        _show_jobs(found, set(late), lost, args)
-        print()
-        rows = [_dataset_record(one, not_done) | {"missing": _missing_text(one)} for one in found.datasets]
-        show_datasets(rows, DATASET_COLUMNS, args, "No datasets yet. Add one: dataflow dataset add NAME")
-        _show_failures(found, args)
+        _show_tables(found, record, lost, args)
         _show_lost(context.store, lost)
         _show_due(context.store, found)
         _show_undefined(gone)
@@ -138,49 +127,66 @@ def count_not_done(found: StoreStatus, producers: Mapping[str, str]) -> dict[str
 def list_lost(context: Context) -> list[tuple[RunRow, str]]:
     """The runs that count as RUNNING though their process is gone or their lease has lapsed, and which."""
     runs = context.store.read.list_runs(MOST_RUNNING, "", "", RunOutcome.RUNNING)
-    return [(run, loss) for run in runs if (loss := find_loss(run, context.config))]
+    return [(run, loss) for run in runs if (loss := find_loss(run, context))]
 
 
-def as_record(
-    found: StoreStatus,
-    late: set[str],
-    not_done: Mapping[str, int],
-    gone: Sequence[str],
-    lost: Sequence[tuple[RunRow, str]],
-) -> dict[str, Any]:
-    """The status as JSON carries it; `gone` are the pipelines whose class was deleted."""
-    lost_jobs = {run.job for run, _ in lost}
+def as_record(found: StoreStatus, not_done: Mapping[str, int]) -> dict[str, list[dict[str, Any]]]:
+    """The status as JSON carries it."""
+    datasets = [pick(dataset, *names_of(dataset)) for dataset in found.datasets]
     return {
-        "jobs": [
-            _job_record(job, job.job in late)
-            | {"gone": job.job in gone, "process_gone": job.job in lost_jobs}
-            for job in found.jobs
-        ],
-        "datasets": [_dataset_record(dataset, not_done) for dataset in found.datasets],
-        "failures": [_failure_record(failure) for failure in found.failures],
+        "jobs": [_job_record(job) for job in found.jobs],
+        "datasets": [one | {"not_done": not_done.get(one["dataset"], 0)} for one in datasets],
+        "failures": [pick(failure, *names_of(failure)) for failure in found.failures],
     }
 
 
-def _show_jobs(
-    found: StoreStatus, late: set[str], lost: Sequence[tuple[RunRow, str]], args: argparse.Namespace
+def _job_record(job: JobStatus) -> dict[str, Any]:
+    overdue = _part(job.overdue)
+    if overdue:
+        overdue["since_at"] = utc_text(overdue["since_at"])
+    return {
+        "job": job.job,
+        **job.counts,
+        "oldest": _part(job.oldest),
+        "due": overdue is not None,
+        "overdue": overdue,
+        "running": _part(job.longest),
+    }
+
+
+def _part(found: object) -> dict[str, Any] | None:
+    """A part of a job's status, durations to the millisecond; None if the job has no such part."""
+    if found is None:
+        return None
+    values = pick(found, *names_of(found)).items()
+    return {name: round(value, 3) if isinstance(value, float) else value for name, value in values}
+
+
+def _show_tables(
+    found: StoreStatus,
+    record: Mapping[str, list[dict[str, Any]]],
+    lost: Sequence[tuple[RunRow, str]],
+    args: argparse.Namespace,
 ) -> None:
-    gone = Counter([run.job for run, _ in lost])
-    rows = []
-    for job in found.jobs:
-        row = _job_record(job, False) | {"oldest": _oldest_text(job, job.job in late)}
-        if gone[job.job]:
-            row[WorkState.RUNNING] = f"{row[WorkState.RUNNING]} ({gone[job.job]} gone)"
-        rows.append(row)
+    counts = Counter([run.job for run, _ in lost])
+    jobs = [
+        row | {"oldest": _oldest_text(job, row["late"])}
+        for row, job in zip(record["jobs"], found.jobs, strict=True)
+    ]
+    for row in jobs:
+        if count := counts[row["job"]]:
+            row[WorkState.RUNNING] = f"{row[WorkState.RUNNING]} ({count} gone)"
     empty = "No jobs yet. Add one: dataflow job add NAME --in DATASET --out DATASET"
-    show_rows(rows, JOB_COLUMNS, False, empty, args.wide)
-
-
-def _show_failures(found: StoreStatus, args: argparse.Namespace) -> None:
-    if found.failures:
+    show_rows(jobs, JOB_COLUMNS, False, empty, args.wide)
+    print()
+    datasets = []
+    for row in record["datasets"]:
+        more = " …" if (row["gaps"] or 0) > len(row["missing"]) else ""
+        datasets.append(row | {"missing": ", ".join(row["missing"]) + more})
+    show_datasets(datasets, DATASET_COLUMNS, args, "No datasets yet. Add one: dataflow dataset add NAME")
+    if record["failures"]:
         print()
-        rows = [
-            _failure_record(one) | {"reason": shortened(one.reason, LONGEST_REASON)} for one in found.failures
-        ]
+        rows = [row | {"reason": shortened(row["reason"], LONGEST_REASON)} for row in record["failures"]]
         show_rows(rows, FAILURE_COLUMNS, False, wide=args.wide)
 
 
@@ -189,10 +195,8 @@ def _show_lost(store: Store, lost: Sequence[tuple[RunRow, str]]) -> None:
     if lost:
         print()
     for run, loss in lost[:SHOWN_LOST]:
-        plan = store.find_plan(run.job)
         text = f"{run.job}/{run.dataid}: RUNNING ({loss}): run {run.run_id} on {run.host}"
-        command = runner(plan) if plan else "RunJob"
-        print(wrap_for(sys.stdout, f"{as_text(text)}. The next {command} takes it over."))
+        write_line(f"{as_text(text)}. The next {_runner_of(store, run.job)} takes it over.")
     if len(lost) > SHOWN_LOST:
         print(f"and {len(lost) - SHOWN_LOST} more: dataflow runs --outcome RUNNING")
 
@@ -214,26 +218,27 @@ def _show_due(store: Store, found: StoreStatus) -> None:
         print()
     for job in found.jobs:
         if job.overdue:
-            plan = store.find_plan(job.job)
-            command = runner(plan) if plan else "RunJob"
-            adds = f"the next {command} adds {'it' if job.overdue.intervals == 1 else 'them'} as work"
-            text = f"{job.job}: {_overdue_text(job.overdue)} ({job.overdue.dataset}); {adds}"
-            print(wrap_for(sys.stdout, text))
+            them = "it" if job.overdue.intervals == 1 else "them"
+            adds = f"the next {_runner_of(store, job.job)} adds {them} as work"
+            write_line(f"{job.job}: {_overdue_text(job.overdue)} ({job.overdue.dataset}); {adds}")
+
+
+def _runner_of(store: Store, job: str) -> str:
+    plan = store.find_plan(job)
+    return runner(plan) if plan else "RunJob"
 
 
 def _show_undefined(jobs: Sequence[str]) -> None:
     """Prints the pipelines whose class was deleted."""
     for job in jobs:
-        text = (
+        write_line(
             f"{job}: no longer defined in {FOLDER}/, so its work cannot run. Define it again, or "
             f"remove the job: {shell('dataflow', 'job', 'remove', job)}"
         )
-        print(wrap_for(sys.stdout, text))
 
 
 def _overdue_text(overdue: Overdue) -> str:
-    intervals = f"{overdue.intervals:,} {plural(overdue.intervals, 'interval')}"
-    return f"{intervals} overdue since {time_of(overdue.since_at)}"
+    return f"{counted(overdue.intervals, 'interval')} overdue since {time_of(overdue.since_at)}"
 
 
 def _why_late(job: JobStatus, late_after_seconds: float) -> str:
@@ -252,42 +257,3 @@ def _oldest_text(job: JobStatus, is_late: bool) -> str:
         return ""
     age = format_seconds(int(job.oldest.age_seconds))
     return f"{job.oldest.dataid} {job.oldest.state} for {age}{', late' if is_late else ''}"
-
-
-def _missing_text(dataset: DatasetStatus) -> str:
-    more = (dataset.gaps or 0) > len(dataset.missing)
-    return ", ".join(dataset.missing) + (" …" if more else "")
-
-
-def _job_record(job: JobStatus, is_late: bool) -> dict[str, Any]:
-    overdue = _part(job.overdue, "dataset", "intervals", "since_at", "age_seconds")
-    if overdue:
-        overdue["since_at"] = utc_text(overdue["since_at"])
-    return {
-        "job": job.job,
-        **job.counts,
-        "oldest": _part(job.oldest, "dataid", "state", "since_at", "age_seconds", "reason"),
-        "late": is_late,
-        "due": overdue is not None,
-        "overdue": overdue,
-        "running": _part(job.longest, "run_id", "dataid", "age_seconds", "usual_seconds"),
-    }
-
-
-def _part(found: object, *names: str) -> dict[str, Any] | None:
-    """A part of a job's status, durations to the millisecond; None if the job has no such part."""
-    if found is None:
-        return None
-    values = {name: getattr(found, name) for name in names}
-    return {name: round(value, 3) if isinstance(value, float) else value for name, value in values.items()}
-
-
-def _dataset_record(dataset: DatasetStatus, not_done: Mapping[str, int]) -> dict[str, Any]:
-    names = ("dataset", "grain", "chunks", "not_ready", "first", "last", "gaps")
-    record: dict[str, Any] = {name: getattr(dataset, name) for name in names}
-    return record | {"not_done": not_done.get(dataset.dataset, 0), "missing": list(dataset.missing)}
-
-
-def _failure_record(failure: Failure) -> dict[str, Any]:
-    names = ("job", "dataid", "state", "run_id", "reason", "modified_at", "next")
-    return {name: getattr(failure, name) for name in names}

@@ -12,7 +12,7 @@ from itertools import chain, islice
 
 from dataflow.cli.layout import DATA, SPAN, TIME, Column, choose, lay_out
 from dataflow.cli.output import STYLES, as_text, as_value, console, encoder, write_field
-from dataflow.cli.terminal import find_width, measure, short_span, short_time, wrap_for, wrap_words
+from dataflow.cli.terminal import find_width, measure, short_span, short_time, write_line
 from dataflow.model.wording import plural
 
 TYPE_CHECKING = False
@@ -69,7 +69,7 @@ def show_rows(
     first = list(islice(remaining, MEASURED_ROWS))
     if not first:
         if empty:
-            print(wrap_for(sys.stderr, empty), file=sys.stderr)
+            write_line(empty, sys.stderr)
         return 0
     if width is None:
         return _write_plain(first, remaining, shown)
@@ -123,7 +123,7 @@ def _write_table(rows: Iterable[list[str]], columns: Sequence[Column], layout: L
             printer.write(cells, *styles)
     if layout.hidden:
         names = ", ".join(columns[place] for place in layout.hidden)
-        print("\n".join(wrap_words(f"Hidden columns: {names}. All of them: --wide or --json", width)))
+        write_line(f"Hidden columns: {names}. All of them: --wide or --json")
     return count
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +38,12 @@ def wrap_for(stream: TextIO | None, text: str) -> str:
     """The text with its lines wrapped at words to the stream's terminal; unchanged off a terminal."""
     width = find_width(stream)
     return text if width is None else "\n".join(wrap_line(line, width) for line in text.split("\n"))
+
+
+def write_line(text: str, stream: TextIO | None = None) -> None:
+    """Prints a text to stdout, or to another stream; on a terminal its lines wrap at words."""
+    stream = stream or sys.stdout
+    print(wrap_for(stream, text), file=stream)
 
 
 def wrap_line(line: str, width: int, hanging: int | None = None) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataflow.actions.locations import is_local
 from dataflow.actions.versions import list_versions, roll_back
 from dataflow.cli.layout import TIME, Column
-from dataflow.cli.options import count, finish
-from dataflow.cli.output import to_json
+from dataflow.cli.options import add_command, count
+from dataflow.cli.output import pick, to_json
 from dataflow.cli.pipeline_settings import installed_packages
 from dataflow.cli.tables import show_rows
 from dataflow.errors import Conflict
-from dataflow.model.wording import plural
+from dataflow.model.wording import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,46 +35,26 @@ COLUMNS = (
 def add_parser(subparsers: Any) -> None:
     """Adds the four commands."""
     text = "Lists the versions of a chunk that still exist, oldest first."
-    parser = subparsers.add_parser("versions", description=text)
-    _add_chunk(parser)
-    finish(parser, show_versions, "wide", "json")
+    add_command(subparsers, "versions", show_versions, text, "DATASET", "DATAID", "wide", "json")
     text = "Publishes an older version of a chunk as its newest version."
-    parser = subparsers.add_parser("rollback", description=text)
-    _add_chunk(parser)
-    parser.add_argument(
-        "--version", type=count, metavar="N", help="version to publish (default: the previous one)"
-    )
-    finish(parser, roll_back_chunk, "why")
+    parser = add_command(subparsers, "rollback", roll_back_chunk, text, "DATASET", "DATAID", "why")
+    help_text = "version to publish (default: the previous one)"
+    parser.add_argument("--version", type=count, metavar="N", help=help_text)
     text = "Merges the files of a chunk in the lake into fewer, larger ones with the same rows."
-    parser = subparsers.add_parser("compact", description=text)
-    _add_chunk(parser)
-    finish(parser, compact_chunk, "why")
+    add_command(subparsers, "compact", compact_chunk, text, "DATASET", "DATAID", "why")
     text = (
         "Prints the current files of a dataset in the lake, one per line, for DuckDB, Trino, pandas and "
-        "others. Exits with 75 if it leaves chunks out because they are STALE, or finds none."
+        "others. Exits with 75 if it leaves out STALE chunks, or if no chunk is ready."
     )
-    parser = subparsers.add_parser("locate", description=text)
-    parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("dataid", metavar="DATAID", nargs="?", help="only this chunk, STALE or not")
-    parser.add_argument(
-        "--stale", action="store_true", help="include STALE chunks (an input has a newer version)"
-    )
-    finish(parser, locate_files, "json")
-
-
-def _add_chunk(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("dataid", metavar="DATAID")
+    parser = add_command(subparsers, "locate", locate_files, text, "DATASET", "[DATAID]", "json")
+    help_text = "include STALE chunks (an input has a newer version)"
+    parser.add_argument("--stale", action="store_true", help=help_text)
 
 
 def show_versions(args: argparse.Namespace, context: Context) -> int:
     """Lists the versions whose files all exist."""
     found = list_versions(context.store, args.dataset, args.dataid, context.config.project_dir)
-    rows = [
-        {str(name): getattr(version, name) for name in COLUMNS}
-        for version in found
-        if version.current or not version.missing
-    ]
+    rows = [pick(version, *COLUMNS) for version in found if version.current or not version.missing]
     empty = f"No version of {args.dataset}/{args.dataid} is on this machine."
     show_rows(rows, COLUMNS, args.json, empty, args.wide)
     for version in found:
@@ -108,8 +88,7 @@ def compact_chunk(args: argparse.Namespace, context: Context) -> int:
     done = compact(context.store, (args.dataset, args.dataid), context.config.project_dir, args.why)
     name = f"{args.dataset}/{args.dataid}"
     if done.files_after == done.files_before:
-        files = plural(done.files_before, "file")
-        context.say(f"{name}: nothing to merge in {done.files_before:,} {files}.")
+        context.say(f"{name}: nothing to merge in {counted(done.files_before, 'file')}.")
     else:
         context.say(
             f"{name}: merged {done.files_before:,} files into {done.files_after:,}; still version "
@@ -145,9 +124,8 @@ def _report_left_out(context: Context, dataset: str, found: Located) -> int:
     """Says what is not among the files; the exit code keeps a script from taking a part for the whole."""
     if found.stale:
         named = ", ".join(found.stale[:MOST_NAMED]) + (" …" if len(found.stale) > MOST_NAMED else "")
-        chunks = plural(len(found.stale), "chunk")
         context.say(
-            f"{dataset}: left out {len(found.stale):,} STALE {chunks} (an input has a newer version): "
+            f"{dataset}: left out {counted(len(found.stale), 'STALE chunk')} (an input has a newer version): "
             f"{named}. To include: dataflow locate {dataset} --stale"
         )
     elif not found.chunks:
@@ -157,13 +135,6 @@ def _report_left_out(context: Context, dataset: str, found: Located) -> int:
 
 def as_record(chunk: LakeChunk) -> dict[str, Any]:
     """A chunk as `--json` shows it."""
-    return {
-        "dataset": chunk.dataset,
-        "dataid": chunk.dataid,
-        "version": chunk.version,
-        "manifest": chunk.path,
-        "files": list(chunk.files),
-        "rows": chunk.manifest.rows,
-        "size": chunk.manifest.size,
-        "columns": [{"name": name, "type": kind} for name, kind in chunk.manifest.columns],
-    }
+    columns = [{"name": name, "type": kind} for name, kind in chunk.manifest.columns]
+    record = pick(chunk, "dataset", "dataid", "version") | {"manifest": chunk.path, "files": chunk.files}
+    return record | pick(chunk.manifest, "rows", "size") | {"columns": columns}

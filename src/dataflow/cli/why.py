@@ -6,10 +6,9 @@ import re
 import sys
 
 from dataflow.actions.why import why as explain
-from dataflow.cli.options import finish
+from dataflow.cli.options import add_command
 from dataflow.cli.output import STYLES, as_text, paint, show_object
 from dataflow.cli.terminal import find_width, short_time, wrap_line
-from dataflow.runjob.lock import is_dead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,16 +25,15 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 def add_parser(subparsers: Any) -> None:
     """Adds `why`."""
-    parser = subparsers.add_parser("why", description=TEXT)
-    parser.add_argument("job", metavar="JOB")
-    parser.add_argument("dataid", metavar="DATAID", nargs="?", help="default: the work that is next or stuck")
-    finish(parser, why, "json")
+    parser = add_command(subparsers, "why", why, TEXT, "JOB", "json")
+    help_text = "dataid of the work (default: the work that is next or stuck)"
+    parser.add_argument("dataid", metavar="DATAID", nargs="?", help=help_text)
 
 
 def why(args: argparse.Namespace, context: Context) -> int:
     """Explains one work of a job, or the next one."""
-    plan, lock_dir = context.get_plan(args.job), context.config.lock_dir
-    found = explain(context.store, context.config, plan, args.dataid, lambda name: is_dead(lock_dir, name))
+    plan = context.get_plan(args.job)
+    found = explain(context.store, context.config, plan, args.dataid, context.is_gone)
     if args.json:
         show_object(as_record(found), True)
     else:

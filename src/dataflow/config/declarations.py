@@ -19,7 +19,7 @@ from dataflow.model.variable_names import is_variable_name, may_come_from_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from dataflow.config.fields import Reader
@@ -95,14 +95,8 @@ def read_project_file(path: str, problems: Problems) -> tuple[dict[str, str], De
     """Return the settings and declarations of a project file and note all problems."""
     document = load_toml(path, problems)
     declared = read_tables(path, document, problems)
-    settings: dict[str, str] = {}
-    for key in SETTINGS:
-        if key in document:
-            try:
-                settings[key] = fields.read_name(document[key])
-            except BadInput as error:
-                problems.add(f"{path}: {key}", str(error))
-    return settings, declared
+    given = {key: document[key] for key in SETTINGS if key in document}
+    return _read_values(f"{path}: ", given, dict.fromkeys(SETTINGS, fields.read_name), problems), declared
 
 
 def read_tables(path: str, document: dict[str, Any], problems: Problems) -> Declarations:
@@ -185,29 +179,34 @@ def _refuse_other_keys(path: str, document: dict[str, Any], problems: Problems) 
             problems.add(f"{path}: {key}", f"is a setting of the worker; move it to {PROJECT_FILE}")
         else:
             known = (*SETTINGS, *TABLES, *PIPELINE_TABLES)
-            problems.add(f"{path}: {key}", f"is unknown. {suggestion(key, known)}")
+            problems.add(f"{path}: {key}", f"unknown key. {suggestion(key, known)}")
 
 
 def _read_table(
     origin: str, name: str, table: object, readers: dict[str, Reader], problems: Problems
 ) -> dict[str, Any]:
-    values: dict[str, Any] = {}
     try:
         fields.read_name(name)
     except BadInput as error:
         problems.add(origin, f"its name {error}")
     if not isinstance(table, dict):
         problems.add(origin, "must be a table")
-        return values
+        return {}
+    return _read_values(f"{origin}.", table, readers, problems)
+
+
+def _read_values(
+    prefix: str, table: dict[str, Any], readers: Mapping[str, Reader], problems: Problems
+) -> dict[str, Any]:
+    values: dict[str, Any] = {}
     for key, value in table.items():
-        if key not in readers:
-            known = [known for known in readers if known != "password"]
-            problems.add(f"{origin}.{key}", f"is unknown. {suggestion(key, known)}")
-            continue
         try:
+            if key not in readers:
+                known = [known for known in readers if known != "password"]
+                raise BadInput(f"unknown key. {suggestion(key, known)}")
             values[key] = readers[key](value)
         except BadInput as error:
-            problems.add(f"{origin}.{key}", str(error))
+            problems.add(f"{prefix}{key}", str(error))
     return values
 
 

@@ -18,12 +18,12 @@ _EXAMPLES = "90, 90s, 5m or 1h30m"
 def parse_seconds(value: object) -> float:
     """Return the seconds of a number or a string such as `90`, `10s`, `5m`, `1h30m` or `0.5s`."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise BadInput(f"a duration is a number of seconds or a string like {_EXAMPLES}")
+        raise BadInput(f"must be a duration: a number of seconds, or a string like {_EXAMPLES}")
     seconds = _parse_text(value.strip()) if isinstance(value, str) else value
     if seconds < 0:
-        raise BadInput(f"span {value!r} is negative; write it like {_EXAMPLES}")
+        raise BadInput(f"{value!r} is negative; write it like {_EXAMPLES}")
     if not seconds <= _LONGEST_SECONDS:  # not `>`: this also refuses nan
-        raise BadInput(f"span {value!r} is not between 0 and 36500d; write it like {_EXAMPLES}")
+        raise BadInput(f"{value!r} is not between 0 and 36500d; write it like {_EXAMPLES}")
     return float(seconds)
 
 
@@ -32,7 +32,7 @@ def parse_option(option: str, text: str) -> float:
     try:
         return parse_seconds(text)
     except BadInput as error:
-        raise BadInput(f"{option}: {error}") from error
+        raise BadInput(f"{option} {error}") from error
 
 
 def format_seconds(seconds: float) -> str:
@@ -51,15 +51,15 @@ def format_seconds(seconds: float) -> str:
 
 def _parse_text(text: str) -> float:
     if text.startswith("-"):
-        raise BadInput(f"span {quoted(text)} is negative; write it like {_nearest_form(text[1:])}")
+        raise BadInput(f"{quoted(text)} is negative; write it like {_nearest_form(text[1:])}")
     if _NUMBER.fullmatch(text):
         return float(text)
     total, position, allowed = 0.0, 0, "dhms"
     while position < len(text) or not text:
         part = _PART.match(text, position)
         if part is None or part[2] not in allowed:
-            place = f"span {quoted(text)} cannot be read from position {position + 1}"
-            raise BadInput(f"{place}; write it like {_nearest_form(text)}")
+            problem = f"{quoted(text)} is not a duration (see position {position + 1})"
+            raise BadInput(f"{problem}; write it like {_nearest_form(text)}")
         total += float(part[1]) * _UNITS[part[2]]
         allowed = allowed[allowed.index(part[2]) + 1 :]
         position = part.end()

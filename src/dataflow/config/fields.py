@@ -89,7 +89,10 @@ def read_pairs(value: object) -> tuple[tuple[str, str], ...]:
     """Return a table of strings, sorted by key; numbers and booleans are converted to strings."""
     if not isinstance(value, dict):
         raise BadInput(f'must be a table like {{ key = "value" }}, not {_kind(value)}')
-    return tuple((_pair_key(key), _pair_value(key, value[key])) for key in sorted(value))
+    for key in value:
+        if not key or "=" in key or "\0" in key:
+            raise BadInput(f"has the key {quoted(key)}; a key must not be empty or contain = or NUL")
+    return tuple((key, _pair_value(key, value[key])) for key in sorted(value))
 
 
 def read_check(value: object) -> tuple[str, ...]:
@@ -132,12 +135,6 @@ def _refuse_twice(names: list[str]) -> None:
             raise BadInput(f"names {quoted(name)} twice")
 
 
-def _pair_key(key: str) -> str:
-    if not key or "=" in key or "\0" in key:
-        raise BadInput(f"has the key {quoted(key)}; a key must not be empty or contain = or NUL")
-    return key
-
-
 def _pair_value(key: str, value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -153,5 +150,11 @@ def _kind(value: object) -> str:
     """Return TOML's name for the kind of value; the value may be secret and is not repeated."""
     if isinstance(value, list):
         return "an array" if value else "an empty array"
-    kinds = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", dict: "a table"}
+    kinds = {
+        bool: "true or false",
+        int: "a whole number",
+        float: "a number",
+        str: "a string",
+        dict: "a table",
+    }
     return kinds.get(type(value), "a date or time")

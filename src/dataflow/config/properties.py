@@ -124,7 +124,7 @@ def _refuse_unknown(values: dict[str, str]) -> None:
         # The first DataFlow accepts unknown keys, so only likely typos are refused.
         hint = did_you_mean(key, KNOWN_KEYS)
         if hint:
-            raise ConfigError(f"{key} is unknown.{hint}")
+            raise ConfigError(f"unknown key {key}.{hint}")
 
 
 def _server_and_query(url: str) -> tuple[str, str]:

@@ -115,8 +115,8 @@ class Sources:
 def load_config(cwd: str, environ: Mapping[str, str], store: str | None = None) -> Config:
     """Return the configuration of a command started in `cwd`; `store` is the value of --store.
 
-    Precedence: flag, DATAFLOW_ variables, dataflow.toml, dataflow.properties, defaults. Everything that is
-    wrong is told in one ConfigError; a --store that cannot be taken is a UsageError.
+    Precedence: flag, DATAFLOW_ variables, dataflow.toml, dataflow.properties, defaults. One
+    ConfigError reports everything that is wrong; an invalid --store is a UsageError.
     """
     flag = None if store is None else read_store_flag(store, cwd)
     problems = Problems()

@@ -66,8 +66,8 @@ def _split_sqlite(rest: str) -> StoreUrl:
 def _split_postgresql(rest: str) -> StoreUrl:
     authority, path, given_query = split_server(rest.removeprefix("//"))
     userinfo, _, hosts = authority.rpartition("@")
-    unreadable = is_torn(authority, path, given_query) or not _has_plain_ports(hosts)
-    if unreadable or not rest.startswith("//"):
+    has_ports = all(re.fullmatch(_HOST, host) for host in hosts.split(","))
+    if is_torn(authority, path, given_query) or not has_ports or not rest.startswith("//"):
         raise ConfigError(
             "the PostgreSQL URL cannot be read; write postgresql://user@host:port/database, "
             "with %2F for a slash, %3F for a question mark and %40 for an @ inside any part"
@@ -82,10 +82,6 @@ def _split_postgresql(rest: str) -> StoreUrl:
         query=query,
         password=percent_decode(password) or query_password,
     )
-
-
-def _has_plain_ports(hosts: str) -> bool:
-    return all(re.fullmatch(_HOST, host) for host in hosts.split(","))
 
 
 def _without_password(query: str) -> tuple[str, str | None]:

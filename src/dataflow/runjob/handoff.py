@@ -151,12 +151,11 @@ class Handoff:
     # the steps of take
 
     def _claim_request(self, wanted: int) -> ClaimRequest:
-        job, asked = self.plan.job, self._request
+        asked = self._request
         return ClaimRequest(
             self.claimant,
             tuple(os.urandom(16).hex() for _ in range(wanted)),
-            job.lease_seconds if asked.lease_seconds is None else asked.lease_seconds,
-            job.grace_seconds if asked.grace_seconds is None else asked.grace_seconds,
+            *asked.lease_and_grace(self.plan.job),
             asked.dataid,
             asked.force,
             bool(asked.kill_command),

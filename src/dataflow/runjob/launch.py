@@ -86,7 +86,9 @@ class Launcher:
         Each run gets a new file: a script may have put a symbolic link or a pipe in place of its own.
         """
         variables = describe(child.prepared)
-        context = self._new_context()
+        self._made += 1
+        # No other process on any machine uses this name: it begins with the claimant's token.
+        context = f"{self._context_path}-{self._made}.json"
         try:
             write_context(context, child.prepared, variables)
         except OSError:
@@ -94,11 +96,6 @@ class Launcher:
             raise
         child.environment = child_environment(child.given, child.prepared, variables, context)
         child.context_path = context
-
-    def _new_context(self) -> str:
-        """Name a file that no other process uses on any machine: it begins with the claimant's token."""
-        self._made += 1
-        return f"{self._context_path}-{self._made}.json"
 
 
 def _remove(context: str) -> None:

@@ -53,7 +53,7 @@ class ClaimantLock:
         try:
             os.write(fd, _identity(fd))
         except OSError:
-            pass  # The disk is full: a copy of this lock cannot be told from it.
+            pass  # The disk is full: a copy of this lock looks the same.
         return cls(name, path, fd)
 
     def fileno(self) -> int:

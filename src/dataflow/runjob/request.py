@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from dataflow.config.settings import Config
-    from dataflow.model.records import Plan
+    from dataflow.model.records import Job, Plan
     from dataflow.store.store import Store
 
     class Face(Protocol):
@@ -47,6 +47,13 @@ class JobRequest:
     kill_command: tuple[str, ...] = ()
     waiting_exit_code: int = 0
     quiet: bool = False
+
+    def lease_and_grace(self, job: Job) -> tuple[float, float]:
+        """Return the lease and the grace of a run in seconds: those given for this call, else the job's."""
+        return (
+            job.lease_seconds if self.lease_seconds is None else self.lease_seconds,
+            job.grace_seconds if self.grace_seconds is None else self.grace_seconds,
+        )
 
 
 def with_canonical_dataid(request: JobRequest, plan: Plan) -> JobRequest:

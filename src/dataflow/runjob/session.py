@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 
 from dataflow.actions.names import get_plan
 from dataflow.errors import StoreError
 from dataflow.model.record import replace
 from dataflow.model.records import PIPELINE
 from dataflow.model.status import RunOutcome, WorkState
+from dataflow.model.wording import counted
 from dataflow.runjob.guard import Guard
 from dataflow.runjob.handoff import Handoff, make_claimant
 from dataflow.runjob.launch import Launcher
 from dataflow.runjob.lock import ClaimantLock
 from dataflow.runjob.output import Terminal
 from dataflow.runjob.processes import adopt_orphans
-from dataflow.runjob.report import Report
+from dataflow.runjob.report import Report, explain_nothing
 from dataflow.runjob.request import with_canonical_dataid
 from dataflow.runjob.spawn import find_command, restore_process_defaults, script_hash
 from dataflow.runjob.worker import Worker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dataflow.model.records import Claimant, Ending, Plan
     from dataflow.runjob.request import Face, JobRequest
     from dataflow.store.store import Store
@@ -81,7 +79,7 @@ def _work(request: JobRequest, face: Face, lock: ClaimantLock, guard: Guard) -> 
     except BaseException:
         lock.leave_file()
         raise
-    code = _exit_code(request, worker, report, partial(_waiting, face.store, request.job))
+    code = _exit_code(request, worker, report, face.store)
     if code is None:
         code = _nothing_done(request, face.store, handoff.plan, report)
     for terminal in terminals:
@@ -96,11 +94,7 @@ def _check_lease(request: JobRequest, plan: Plan) -> None:
     # start-up: the job's own were checked when it was registered
     from dataflow.actions.job_rules import check_lease
 
-    job = plan.job
-    check_lease(
-        job.lease_seconds if request.lease_seconds is None else request.lease_seconds,
-        job.grace_seconds if request.grace_seconds is None else request.grace_seconds,
-    )
+    check_lease(*request.lease_and_grace(plan.job))
 
 
 def _warn_other_script(request: JobRequest, plan: Plan, claimant: Claimant, report: Report) -> None:
@@ -115,7 +109,7 @@ def _warn_other_script(request: JobRequest, plan: Plan, claimant: Claimant, repo
         )
 
 
-def _exit_code(request: JobRequest, worker: Worker, report: Report, waiting: Callable[[], str]) -> int | None:
+def _exit_code(request: JobRequest, worker: Worker, report: Report, store: Store) -> int | None:
     """Return the exit code of what was done; None when nothing was."""
     tally = worker.tally
     if tally.broken is not None:
@@ -126,14 +120,14 @@ def _exit_code(request: JobRequest, worker: Worker, report: Report, waiting: Cal
     if worker.signal:
         return INTERRUPTED + worker.signal
     if request.drain and tally.last is not None:
-        counted = f"{tally.done} done, {tally.failed} failed; nothing more to claim"
-        report.say(f"{request.job}: {counted}{waiting()}")
-        return FAILED if tally.failed else 0
+        retries = f"; {counted(tally.retries, 'retry', 'retries')}" if tally.retries else ""
+        report.say(f"{request.job}: {tally.describe()}{_count_left(store, request.job)}{retries}")
+        return FAILED if tally.has_failed_run else 0
     return None if tally.last is None else _code_of(tally.last)
 
 
-def _waiting(store: Store, job: str) -> str:
-    """Return how much work still waits, as the end of a sentence; "" for none."""
+def _count_left(store: Store, job: str) -> str:
+    """Return how much work is left and how to ask why, as a part of a sentence."""
     from dataflow.actions.next_commands import why_command  # start-up: only with --drain
 
     try:
@@ -142,7 +136,7 @@ def _waiting(store: Store, job: str) -> str:
         count = sum(store.read.count_open_work(job, state) for state in states)
     except StoreError:  # everything is recorded; only this hint is lost
         return ""
-    return f"; {count:,} waiting: {why_command(job)}" if count else ""
+    return f", {count:,} left ({why_command(job)})" if count else ", none left"
 
 
 def _code_of(ending: Ending) -> int:
@@ -155,11 +149,7 @@ def _code_of(ending: Ending) -> int:
 
 
 def _nothing_done(request: JobRequest, store: Store, plan: Plan, report: Report) -> int:
-    """Report why nothing ran: already done is success, anything else is waiting."""
+    """Report why nothing ran, and return the exit code."""
     from dataflow.actions.why import why  # start-up: only when nothing ran
 
-    found = why(store, request.config, plan, request.dataid)
-    report.say(f"{request.job}: {found.verdict}")
-    if found.next:
-        report.say(f"next: {found.next}")
-    return 0 if found.verdict.startswith("READY") else request.waiting_exit_code
+    return explain_nothing(request, why(store, request.config, plan, request.dataid), report.say)

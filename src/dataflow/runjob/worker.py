@@ -167,17 +167,16 @@ class Worker:
             return 0
         if self._request.drain:
             return max(0, self._request.streams - len(self._children))
-        return 0 if self._children or self.tally.last or self.tally.lost or self._really_ended() else 1
+        has_ended = any(ended.ending.outcome is not RunOutcome.RETURNED for ended in self._ended)
+        return 0 if self._children or self.tally.last or self.tally.lost or has_ended else 1
 
     def _is_crowded(self) -> bool:
         return any(terminal.pending_bytes > CROWDED_BYTES for terminal in self._terminals)
 
-    def _is_held_up(self) -> bool:
-        """True when only the reader of our output keeps us from claiming."""
-        return self._is_crowded() and bool(self._count_wanted())
-
     def _has_to_wait(self) -> bool:
-        return bool(self._children or self._is_held_up() or self._retries_at)
+        """True while something runs or is retried soon, or only the reader of our output delays a claim."""
+        is_held_up = self._is_crowded() and self._count_wanted()
+        return bool(self._children or is_held_up or self._retries_at)
 
     def _expect_retry(self) -> None:
         """A drain waits for the retry of what has just failed, if it is due soon."""
@@ -185,9 +184,6 @@ class Worker:
         if self._request.drain and delay_seconds <= RETRY_WAIT_SECONDS:
             self._report.say(f"{self._request.job}: retry in {delay_seconds:g} s")
             self._retries_at.append(boottime() + delay_seconds)
-
-    def _really_ended(self) -> bool:
-        return any(ended.ending.outcome is not RunOutcome.RETURNED for ended in self._ended)
 
     def _settled(self, settled: Settled, child: Child | None) -> None:
         """Report how a run ended; there may be more to claim now."""
@@ -198,7 +194,7 @@ class Worker:
             self.tally.lost += 1
             self._report.warn(str(state))
         else:
-            self.tally.count(ending)
+            self.tally.count(ending, state)
             self._report.ended(ending, str(state or ""), boottime() - child.began_at if child else 0.0)
             if ending.outcome is RunOutcome.FAILED and state is WorkState.WAITING:
                 self._expect_retry()
@@ -331,9 +327,6 @@ class Worker:
             for run_id in self._heartbeat.take_lost() & set(self._children):
                 self._children[run_id].kill(LOST)
         elif self._children and now >= self._heartbeat_at():
-            self._start_heartbeat()
+            from dataflow.runjob.heartbeat import Heartbeat  # start-up: short children never need a thread
 
-    def _start_heartbeat(self) -> None:
-        from dataflow.runjob.heartbeat import Heartbeat  # start-up: short children never need a thread
-
-        self._heartbeat = Heartbeat(self._store, self._handoff.claimant.token, self._children.values())
+            self._heartbeat = Heartbeat(self._store, self._handoff.claimant.token, self._children.values())

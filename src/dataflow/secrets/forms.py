@@ -84,7 +84,8 @@ def _json_forms(text: str) -> Iterator[bytes]:
     slashed = escaped | {form.replace("/", "\\/") for form in escaped}
     for form in slashed:
         yield form.encode("utf-8", "surrogateescape")
-        yield _UNICODE_ESCAPE.sub(_upper_case, form).encode("utf-8", "surrogateescape")
+        upper = _UNICODE_ESCAPE.sub(lambda escape: escape[0].upper().replace("U", "u", 1), form)
+        yield upper.encode("utf-8", "surrogateescape")
 
 
 def _markup_forms(text: str) -> Iterator[bytes]:
@@ -125,10 +126,6 @@ def _quoted_forms(part: bytes) -> Iterator[bytes]:
 
 # Match an escaped backslash first, so the `u` after it is not read as an escape.
 _UNICODE_ESCAPE = re.compile(r"\\\\|\\u[0-9a-f]{4}")
-
-
-def _upper_case(escape: re.Match[str]) -> str:
-    return escape[0].upper().replace("U", "u", 1)
 
 
 def _escape(form: str, characters: str) -> str:

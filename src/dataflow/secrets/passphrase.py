@@ -32,7 +32,7 @@ def get_passphrase(value: str | None, file: str | None, prompt: Callable[[], str
     if file:
         return _read_file(file)
     if prompt is None:
-        raise SecretError(f"A password must be decrypted, but no passphrase is set. {THREE_WAYS}")
+        raise SecretError(f"No passphrase is set, and passwords need one. {THREE_WAYS}")
     return _ask(prompt)
 
 
@@ -56,9 +56,11 @@ def _read_file(file: str) -> str:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise SecretError(f"Passphrase file {file!r} cannot be read: {reason}. {THREE_WAYS}") from error
     if _open_to_others(mode):
+        from shlex import quote  # start-up: only this message needs it
+
         raise SecretError(
             f"Passphrase file {file!r} can be read or changed by others (mode {mode:04o}). "
-            f"Make it private: chmod 600 {_quoted(file)}"
+            f"Make it private: chmod 600 {quote(file)}"
         )
     return _passphrase_in(content, file)
 
@@ -66,20 +68,16 @@ def _read_file(file: str) -> str:
 def _passphrase_in(content: bytes, file: str) -> str:
     if len(content) > _LONGEST_FILE:
         raise SecretError(f"Passphrase file {file!r} is longer than {_LONGEST_FILE} bytes: not a passphrase.")
-    line = content.removesuffix(b"\n")
-    if line != content:
-        line = line.removesuffix(b"\r")
+    line = without_line_end(content)
     if not line:
         raise SecretError(f"Passphrase file {file!r} is empty. {THREE_WAYS}")
     return line.decode("utf-8", "surrogateescape")
 
 
+def without_line_end(content: bytes) -> bytes:
+    """Return a typed or piped secret without the line end after it."""
+    return content[:-2] if content.endswith(b"\r\n") else content.removesuffix(b"\n")
+
+
 def _open_to_others(mode: int) -> bool:
     return bool(mode & (stat.S_IRWXG | stat.S_IRWXO))
-
-
-def _quoted(file: str) -> str:
-    # Imported here for start-up: only this message needs it.
-    from shlex import quote
-
-    return quote(file)

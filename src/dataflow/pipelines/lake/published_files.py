@@ -106,7 +106,8 @@ def _refuse_elsewhere(store: Store, dataset_id: int, dataset: Dataset, dataid: s
             f"is in PostgreSQL (connection {connection}), where each interval is a table or view of its own: "
             f"{table}{f' is that of {dataid}' if dataid else ''}"
         )
-    command = shell("dataflow", "versions", dataset.name, dataid or "DATAID")
+    listing = ("versions", dataset.name, dataid or "DATAID") if dataset.staged else ("chunks", dataset.name)
+    command = shell("dataflow", *listing)
     raise BadInput(f"Dataset {dataset.name} is not in the lake: it {place}. Its chunks: {command}")
 
 

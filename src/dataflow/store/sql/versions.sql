@@ -72,7 +72,7 @@ WHERE i.run_id = r.run_id AND r.outcome = 'CANCELLED' AND r.clock_id = $clock_id
 DELETE FROM chunk_version WHERE chunk_id = :chunk_id AND location = :location
 
 -- name: places
--- All places of one chunk that anybody may be told to read.
+-- All locations of one chunk that a reader may get.
 SELECT c.location FROM chunk c WHERE c.dataset_id = :dataset_id AND c.dataid = :dataid
 UNION
 SELECT v.location FROM chunk c JOIN chunk_version v ON v.chunk_id = c.chunk_id
