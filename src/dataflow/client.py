@@ -49,10 +49,11 @@ if TYPE_CHECKING:
 class ClaimedRun:
     """A run this process holds: what to read, where to write."""
 
-    def __init__(self, attempt: Attempt, log: RunLog, known: KnownSecrets) -> None:
+    def __init__(self, attempt: Attempt, log: RunLog, known: KnownSecrets, presence: Presence) -> None:
         """`known` may grow while the run works: what it learns is hidden in how the run ends, too."""
         assert attempt.prepared is not None
         self._known = known
+        self._presence = presence
         self.renewed_at = attempt.began_at
         self._timeout_at = attempt.began_at + (attempt.timeout_seconds or float("inf"))
         self._prepared: Prepared = attempt.prepared
@@ -60,7 +61,6 @@ class ClaimedRun:
         self._log = log
         self._heartbeat: Heartbeat | None = None
         self._lost = False
-        self._interruption: BaseException | None = None
         self._rows: dict[str, int] = {}
         self._checked: dict[str, str] = {}
 
@@ -151,16 +151,11 @@ class ClaimedRun:
     @property
     def is_over(self) -> bool:
         """True once the run has lost its lease, has timed out or is interrupted: it should stop."""
-        return self.lost or self.timed_out or self._interruption is not None
-
-    def interrupt(self, error: BaseException) -> None:
-        """Make the run end with this KeyboardInterrupt or SystemExit: only the main thread gets signals."""
-        self._interruption = error
+        return self.lost or self.timed_out or self._presence.interruption is not None
 
     def refuse_interrupted(self, cause: BaseException | None = None) -> None:
         """Raise what the run was interrupted with."""
-        if self._interruption is not None:
-            raise type(self._interruption)(*self._interruption.args) from cause
+        self._presence.refuse_interrupted(cause)
 
     def refuse_timed_out(self, cause: BaseException | None = None) -> None:
         """Raise TimedOut once the run has taken longer than the job's `timeout`."""
@@ -274,9 +269,13 @@ class Flow:
         """The same claimant on another connection to the store, for another thread."""
         return Flow(self._config, store, self._caller.known, self._presence)
 
-    def leave_unrecorded(self) -> None:
-        """Let others take the runs that this process could not end, as soon as it is gone."""
-        self._presence.leave_file()
+    def interrupt(self, error: BaseException) -> float:
+        """Make the runs of all threads end with this error; return how many seconds they get to do so."""
+        return self._presence.interrupt(error)
+
+    def leave_running(self) -> None:
+        """Let others take the runs that this process could not end, but not before it is gone."""
+        self._presence.leave_running()
 
     def make_ready(self, dataset: str, dataids: Iterable[str], again: bool = False) -> int:
         """Mark chunks as ready; return how many were not ready before."""
@@ -344,31 +343,32 @@ class Flow:
         while True:
             exchange = handoff.take()
             for run in exchange.runs:
-                attempt = handoff.begin(run, exchange.began_at)
-                self._caller.known.add(*handoff.given.passwords.values())
-                ending = attempt.ending
-                if ending is None:
-                    log = RunLog(self._config.log_dir, run.run_id)
-                    claimed = ClaimedRun(attempt, log, self._caller.known)
-                    ending = self._refused_input(handoff, claimed)
-                if ending is None:
-                    return claimed
-                self._finish(handoff, ending)
+                try:
+                    attempt = handoff.begin(run, exchange.began_at)
+                    found = self._start(handoff, attempt)
+                    self._presence.refuse_interrupted()  # it came meanwhile, and ended a check, too
+                except BaseException as error:
+                    self._finish(handoff, not_begun(run, type(error).__name__))
+                    raise
+                if isinstance(found, ClaimedRun):
+                    return found
+                self._finish(handoff, found)
                 if attempt.error is not None:
                     raise attempt.error
             if exchange.exhausted:
                 return None
 
-    def _refused_input(self, handoff: Handoff, claimed: ClaimedRun) -> Ending | None:
-        """Run the checks of the inputs while the lease is kept; hand the run back if they are interrupted."""
+    def _start(self, handoff: Handoff, attempt: Attempt) -> ClaimedRun | Ending:
+        """Return the run once its inputs have passed their checks, which keep its lease; else its ending."""
+        self._caller.known.add(*handoff.given.passwords.values())
+        if attempt.ending is not None:
+            return attempt.ending
+        log = RunLog(self._config.log_dir, attempt.run.run_id)
+        claimed = ClaimedRun(attempt, log, self._caller.known, self._presence)
         if not self._config.checks:
-            return None
-        try:
-            with self._kept(claimed):
-                return claimed.refused_input(self._config.checks)
-        except BaseException as error:
-            self._finish(handoff, not_begun(claimed.run, type(error).__name__))
-            raise
+            return claimed
+        with self._kept(claimed):
+            return claimed.refused_input(self._config.checks) or claimed
 
     def _finish(self, handoff: Handoff, ending: Ending) -> Ending:
         try:

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from dataflow.client import ClaimedRun
     from dataflow.errors import DataFlowError
 
 MARGIN_SECONDS = 5.0
 """Added to the grace of interrupted runs: they notice within a second, and record that they ended."""
+
+
+class Claims(Protocol):
+    """The claims that the streams hold together."""
+
+    def interrupt(self, error: BaseException) -> float:
+        """Makes all runs end with this error; returns how many seconds they get to do so."""
+
+    def leave_running(self) -> None:
+        """Lets others take the runs that this process could not end, but not before it is gone."""
 
 
 class Outcome:
@@ -32,13 +40,11 @@ class Streams:
         self._changed = threading.Condition()
         self._alive = 0  # threads
         self._busy = 0  # streams that claim or run
-        self._runs: dict[int, ClaimedRun] = {}
         self._ended = 0  # runs
         self._is_exhausted = False  # nothing can be claimed until a run ends or a retry is due
         self._retries_at: list[float] = []
         self._is_broken = False
         self._error: BaseException | None = None  # that ended a stream
-        self._interruption: BaseException | None = None
 
     def drain(self, run_one: Callable[[], bool]) -> None:
         """Calls `run_one`, which returns False when it claims nothing, until no stream finds more to do."""
@@ -54,40 +60,28 @@ class Streams:
                     self._is_exhausted = self._ended == ended_before
                     self._changed.notify_all()
 
-    def drain_in_threads(self, streams: Sequence[Callable[[], None]], leave: Callable[[], None]) -> None:
+    def drain_in_threads(self, streams: Sequence[Callable[[], None]], claims: Claims) -> None:
         """Runs each stream in a thread; raises the first error once all have ended their current run.
 
-        When this thread is interrupted, all runs are; `leave` is called for those that outlast their grace.
+        When this thread is interrupted, all runs are; those that outlast their grace are left running.
         """
-        self._alive = len(streams)
         try:
             for number, stream in enumerate(streams, 1):
                 name = f"stream-{number}"
+                with self._changed:
+                    self._alive += 1
                 threading.Thread(target=self._run_stream, args=(stream,), name=name, daemon=True).start()
             self._wait_for_all(None)
         except BaseException as error:
             try:
-                self._wait_for_all(self._interrupt(error))
+                self._stop()
+                self._wait_for_all(claims.interrupt(error) + MARGIN_SECONDS)
             finally:
                 if self._alive:
-                    leave()
+                    claims.leave_running()
             raise
         if self._error is not None:
             raise self._error
-
-    @contextmanager
-    def running(self, claimed: ClaimedRun) -> Iterator[None]:
-        """Lets an interruption of the main thread reach this run."""
-        with self._changed:
-            self._runs[claimed.run_id] = claimed
-            if self._interruption is not None:  # it came while the claim was under way
-                claimed.interrupt(self._interruption)
-        try:
-            claimed.refuse_interrupted()
-            yield
-        finally:
-            with self._changed:
-                del self._runs[claimed.run_id]
 
     def count_done(self) -> None:
         """Counts a published interval."""
@@ -107,6 +101,11 @@ class Streams:
         with self._changed:
             self.outcome.error = error
             self._is_broken = True
+
+    def _stop(self) -> None:
+        with self._changed:
+            self._is_broken = True
+            self._changed.notify_all()
 
     def _begin(self) -> bool:
         """Waits until there may be something to claim; False when there is nothing more to do."""
@@ -140,14 +139,3 @@ class Streams:
     def _wait_for_all(self, seconds: float | None) -> None:
         with self._changed:
             self._changed.wait_for(lambda: not self._alive, seconds)
-
-    def _interrupt(self, error: BaseException) -> float:
-        """Interrupts all runs; returns how many seconds they get to end."""
-        with self._changed:
-            self._is_broken = True
-            self._interruption = error
-            for claimed in self._runs.values():
-                claimed.interrupt(error)
-            self._changed.notify_all()
-            graces = [claimed.run.grace_seconds for claimed in self._runs.values()]
-            return max(graces, default=0.0) + MARGIN_SECONDS

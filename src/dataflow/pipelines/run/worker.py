@@ -84,7 +84,7 @@ class PipelineWorker:
         elif streams == 1:
             self._streams.drain(lambda: self._run_one(None))
         else:
-            self._streams.drain_in_threads([self._drain_beside] * streams, self._flow.leave_unrecorded)
+            self._streams.drain_in_threads([self._drain_beside] * streams, self._flow)
         return self._streams.outcome
 
     def _drain_beside(self) -> None:
@@ -115,7 +115,6 @@ class PipelineWorker:
                 failpoints.reach("after_claim")
                 run = KINDS[self._definition.kind](self._definition, claimed, self._facilities)
                 with (
-                    self._streams.running(claimed),
                     self._facilities.running(claimed.run),
                     watched(claimed, run.cancel),
                     self._files_explained(),
