@@ -27,7 +27,7 @@ def test_drain_takes_everything_in_natural_order(flow: Flow) -> None:
     flow.script("loadbob.sh")
     done = flow.runjob("--drain", "loadbob.sh")
     assert flow.lines() == ["1.0", "2.0", "10.0", "b9", "b10"]
-    assert "5 done, 0 failed" in done.stderr
+    assert "5 chunks done, 0 failed" in done.stderr
 
 
 def test_drain_counts_the_work_that_still_waits(sqlite_flow: Flow) -> None:
@@ -38,12 +38,32 @@ def test_drain_counts_the_work_that_still_waits(sqlite_flow: Flow) -> None:
     flow.dataflow("hold", "loadbob", "4")
     flow.script("loadbob.sh")
     done = flow.runjob("--drain", "loadbob.sh")
-    told = "loadbob: 2 done, 0 failed; nothing more to claim; 2 waiting: dataflow why loadbob\n"
-    assert told in done.stderr
+    assert "loadbob: 2 chunks done, 0 failed, 2 left (dataflow why loadbob)\n" in done.stderr
     flow.dataflow("ready", "bobin", "3")
     flow.dataflow("release", "loadbob", "4")
     done = flow.runjob("--drain", "loadbob.sh")
-    assert "loadbob: 2 done, 0 failed; nothing more to claim\n" in done.stderr
+    assert "loadbob: 2 chunks done, 0 failed, none left\n" in done.stderr
+
+
+def test_drain_counts_a_chunk_once_and_its_retries_apart(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare()
+    flow.dataflow("job", "add", "loadbob", "--retries", "1", "--retry-delay", "0.1s")
+    flow.ready("bobin", "1", "2", "3")
+    flow.script("loadbob.sh", 'case "$dataid" in 1) ! mkdir tried;; 2) true;; 3) false;; esac')
+    done = flow.runjob("--drain", "loadbob.sh", code=1)
+    assert flow.outcomes() == ["FAILED", "DONE", "FAILED", "DONE", "FAILED"]
+    assert "loadbob: 2 chunks done, 1 failed, none left; 2 retries\n" in done.stderr
+
+
+def test_drain_counts_a_chunk_whose_retry_is_not_due_as_left(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare()
+    flow.dataflow("job", "add", "loadbob", "--retries", "1", "--retry-delay", "1h")
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", "exit 3")
+    done = flow.runjob("--drain", "loadbob.sh", code=1)
+    assert "loadbob: 0 chunks done, 0 failed, 1 left (dataflow why loadbob)\n" in done.stderr
 
 
 def test_drain_with_streams_runs_that_many_in_parallel(flow: Flow) -> None:

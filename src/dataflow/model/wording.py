@@ -41,9 +41,9 @@ def did_you_mean(text: str, known: Iterable[str]) -> str:
     return f" Did you mean {quoted(by_folded[near[0]])}?" if near else ""
 
 
-def plural(count: int, noun: str) -> str:
-    """Return the noun, with an `s` unless there is exactly one: 1 row, 2 rows."""
-    return noun if count == 1 else f"{noun}s"
+def plural(count: int, noun: str, many: str = "") -> str:
+    """Return the noun, or unless there is exactly one its plural: 1 row, 2 rows, 2 retries."""
+    return noun if count == 1 else many or f"{noun}s"
 
 
 def utc_text(seconds: float) -> str:

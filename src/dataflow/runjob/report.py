@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataflow.model.status import RunOutcome
+from dataflow.model.status import RunOutcome, WorkState
+from dataflow.model.wording import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,28 +60,31 @@ class Report:
 
 
 class Tally:
-    """Counted outcomes, the last run that was started, and what prevents further runs."""
+    """What became of the work of one call, the last run that was started, and what prevents further runs."""
 
     def __init__(self) -> None:
-        self.outcomes: dict[str, int] = {}
         self.last: Ending | None = None
         self.lost = 0
+        self.retries = 0
+        self.has_failed_run = False
         self.broken: DataFlowError | None = None
+        self._ends: dict[int, str | None] = {}
 
-    def count(self, ending: Ending) -> None:
-        """Count a run's outcome."""
-        self.outcomes[ending.outcome] = self.outcomes.get(ending.outcome, 0) + 1
-        if ending.outcome is RunOutcome.LOST:
-            self.lost += 1
-        if ending.outcome is not RunOutcome.RETURNED:
-            self.last = ending
+    def count(self, ending: Ending, state: str | None) -> None:
+        """Count a run that left its work in a state; a run that was handed back counts for nothing."""
+        if ending.outcome is RunOutcome.RETURNED:
+            return
+        self.last = ending
+        self.lost += ending.outcome is RunOutcome.LOST
+        self.has_failed_run |= ending.outcome in (RunOutcome.FAILED, RunOutcome.INVALID)
+        work = ending.run.work_id
+        self.retries += self._ends.get(work) in (WorkState.WAITING, WorkState.CLAIMABLE)
+        # Work that is done may be claimable already, because an input has a newer version: still done.
+        self._ends[work] = WorkState.DONE if ending.outcome is RunOutcome.DONE else state
 
-    @property
-    def done(self) -> int:
-        """Number of successful runs."""
-        return self.outcomes.get(RunOutcome.DONE, 0)
-
-    @property
-    def failed(self) -> int:
-        """Number of failed and invalid runs."""
-        return self.outcomes.get(RunOutcome.FAILED, 0) + self.outcomes.get(RunOutcome.INVALID, 0)
+    def describe(self) -> str:
+        """Return how many chunks are done and how many failed, however many runs each of them took."""
+        ends = list(self._ends.values())
+        done = ends.count(WorkState.DONE)
+        failed = ends.count(WorkState.FAILED) + ends.count(WorkState.INVALID)
+        return f"{done:,} {plural(done, 'chunk')} done, {failed:,} failed"

@@ -10,6 +10,7 @@ from dataflow.errors import StoreError
 from dataflow.model.record import replace
 from dataflow.model.records import PIPELINE
 from dataflow.model.status import RunOutcome, WorkState
+from dataflow.model.wording import plural
 from dataflow.runjob.guard import Guard
 from dataflow.runjob.handoff import Handoff, make_claimant
 from dataflow.runjob.launch import Launcher
@@ -81,7 +82,7 @@ def _work(request: JobRequest, face: Face, lock: ClaimantLock, guard: Guard) -> 
     except BaseException:
         lock.leave_file()
         raise
-    code = _exit_code(request, worker, report, partial(_waiting, face.store, request.job))
+    code = _exit_code(request, worker, report, partial(_count_left, face.store, request.job))
     if code is None:
         code = _nothing_done(request, face.store, handoff.plan, report)
     for terminal in terminals:
@@ -115,7 +116,7 @@ def _warn_other_script(request: JobRequest, plan: Plan, claimant: Claimant, repo
         )
 
 
-def _exit_code(request: JobRequest, worker: Worker, report: Report, waiting: Callable[[], str]) -> int | None:
+def _exit_code(request: JobRequest, worker: Worker, report: Report, left: Callable[[], str]) -> int | None:
     """Return the exit code of what was done; None when nothing was."""
     tally = worker.tally
     if tally.broken is not None:
@@ -126,14 +127,14 @@ def _exit_code(request: JobRequest, worker: Worker, report: Report, waiting: Cal
     if worker.signal:
         return INTERRUPTED + worker.signal
     if request.drain and tally.last is not None:
-        counted = f"{tally.done} done, {tally.failed} failed; nothing more to claim"
-        report.say(f"{request.job}: {counted}{waiting()}")
-        return FAILED if tally.failed else 0
+        retries = f"; {tally.retries:,} {plural(tally.retries, 'retry', 'retries')}" if tally.retries else ""
+        report.say(f"{request.job}: {tally.describe()}{left()}{retries}")
+        return FAILED if tally.has_failed_run else 0
     return None if tally.last is None else _code_of(tally.last)
 
 
-def _waiting(store: Store, job: str) -> str:
-    """Return how much work still waits, as the end of a sentence; "" for none."""
+def _count_left(store: Store, job: str) -> str:
+    """Return how much work is left and how to ask why, as a part of a sentence."""
     from dataflow.actions.next_commands import why_command  # start-up: only with --drain
 
     try:
@@ -142,7 +143,7 @@ def _waiting(store: Store, job: str) -> str:
         count = sum(store.read.count_open_work(job, state) for state in states)
     except StoreError:  # everything is recorded; only this hint is lost
         return ""
-    return f"; {count:,} waiting: {why_command(job)}" if count else ""
+    return f", {count:,} left ({why_command(job)})" if count else ", none left"
 
 
 def _code_of(ending: Ending) -> int:

@@ -198,7 +198,7 @@ class Worker:
             self.tally.lost += 1
             self._report.warn(str(state))
         else:
-            self.tally.count(ending)
+            self.tally.count(ending, state)
             self._report.ended(ending, str(state or ""), boottime() - child.began_at if child else 0.0)
             if ending.outcome is RunOutcome.FAILED and state is WorkState.WAITING:
                 self._expect_retry()
