@@ -17,6 +17,8 @@ import pytest
 
 from dataflow.config.settings import load_config
 from dataflow.errors import JobFailed, LeaseLost
+from dataflow.model.records import WorkRow
+from dataflow.model.status import WorkState
 from dataflow.pipelines.run.streams import Streams
 from dataflow.runjob.lock import is_dead
 from dataflow.runjob.presence import Presence
@@ -159,6 +161,35 @@ def test_each_run_has_its_own_log_and_all_share_one_heartbeat(workshop: Workshop
         log = (workshop.path / ".dataflow" / "logs" / f"{run.run_id}.log").read_text()
         assert [line for line in log.splitlines() if "the log of" in line] == [f"the log of {run.dataid}"]
         assert log.count("Spark ") == 1
+
+
+def test_a_drain_ends_with_a_count_of_chunks_and_retries(workshop: Workshop) -> None:
+    workshop.write(
+        "jobs.py",
+        """
+        from pathlib import Path
+        import dataflow
+
+        @dataflow.job(
+            outputs=["tried"], schedule="@daily", start_date=datetime(2026, 11, 1), catchup=True,
+            end_date=datetime(2026, 11, 3), retries=1, retry_delay_seconds=0.1,
+        )
+        def attempt(run):
+            if run.dataid == "2026-11-02" and not (Path(constants.FOLDER) / "before").exists():
+                (Path(constants.FOLDER) / "before").touch()
+                raise ValueError("not yet")
+            if run.dataid == "2026-11-03":
+                raise ValueError("never")
+            run.write("tried", run.spark.range(3))
+        """,
+    )
+    workshop.environ["FOLDER"] = str(workshop.path)
+    project = Project(workshop.path, workshop.path)
+    done = project.run("dataflow", "run", "attempt", "--drain", env=workshop.environ, check=False)
+    told = "attempt: 2 chunks done, 1 failed, none left; 2 retries"
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, told), done.stderr
+    again = project.run("dataflow", "run", "attempt", "--drain", env=workshop.environ, check=False)
+    assert "chunks" not in again.stderr
 
 
 def test_a_failed_interval_leaves_the_others_published(workshop: Workshop, pairs: EventServer) -> None:
@@ -362,7 +393,8 @@ def test_an_error_in_one_stream_is_raised_once_the_others_have_ended_their_run()
 
 def test_idle_streams_wait_for_a_retry_that_is_due_soon() -> None:
     streams, attempts = Streams(), iter([False, True, False, False, False])
-    streams.count_failed(JobFailed("not yet"), 0.1)
+    work = WorkRow(1, "load", "1", WorkState.WAITING, False, False, 0, 1, 0, None, "", 0.1, "")
+    streams.count_failed(JobFailed("not yet"), work)
     streams.drain(lambda: next(attempts))
     assert next(attempts) is False
 

@@ -10,7 +10,6 @@ from dataflow.errors import StoreError
 from dataflow.model.record import replace
 from dataflow.model.records import PIPELINE
 from dataflow.model.status import RunOutcome, WorkState
-from dataflow.model.wording import plural
 from dataflow.runjob.guard import Guard
 from dataflow.runjob.handoff import Handoff, make_claimant
 from dataflow.runjob.launch import Launcher
@@ -82,7 +81,7 @@ def _work(request: JobRequest, face: Face, lock: ClaimantLock, guard: Guard) -> 
     except BaseException:
         lock.leave_file()
         raise
-    code = _exit_code(request, worker, report, partial(_count_left, face.store, request.job))
+    code = _exit_code(request, worker, report, partial(count_left, face.store, request.job))
     if code is None:
         code = _nothing_done(request, face.store, handoff.plan, report)
     for terminal in terminals:
@@ -127,13 +126,12 @@ def _exit_code(request: JobRequest, worker: Worker, report: Report, left: Callab
     if worker.signal:
         return INTERRUPTED + worker.signal
     if request.drain and tally.last is not None:
-        retries = f"; {tally.retries:,} {plural(tally.retries, 'retry', 'retries')}" if tally.retries else ""
-        report.say(f"{request.job}: {tally.describe()}{left()}{retries}")
+        report.say(f"{request.job}: {tally.describe(left())}")
         return FAILED if tally.has_failed_run else 0
     return None if tally.last is None else _code_of(tally.last)
 
 
-def _count_left(store: Store, job: str) -> str:
+def count_left(store: Store, job: str) -> str:
     """Return how much work is left and how to ask why, as a part of a sentence."""
     from dataflow.actions.next_commands import why_command  # start-up: only with --drain
 

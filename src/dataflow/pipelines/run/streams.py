@@ -7,8 +7,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from dataflow.errors import InputMoved
+from dataflow.model.status import WorkState
+from dataflow.runjob.handoff import RETRY_WAIT_SECONDS
+from dataflow.runjob.report import Tally
+
 if TYPE_CHECKING:
     from dataflow.errors import DataFlowError
+    from dataflow.model.records import WorkRow
 
 MARGIN_SECONDS = 5.0
 """Added to the grace of interrupted runs: they notice within a second, and record that they ended."""
@@ -24,12 +30,10 @@ class Claims(Protocol):
         """Lets others take the runs that this process could not end, but not before it is gone."""
 
 
-class Outcome:
-    """The results of the intervals that were run."""
+class Outcome(Tally):
+    """The results of the intervals that were run, and the last error."""
 
-    def __init__(self) -> None:
-        self.done = self.failed = 0
-        self.error: DataFlowError | None = None
+    error: DataFlowError | None = None
 
 
 class Streams:
@@ -83,23 +87,26 @@ class Streams:
         if self._error is not None:
             raise self._error
 
-    def count_done(self) -> None:
+    def count_done(self, work_id: int) -> None:
         """Counts a published interval."""
         with self._changed:
-            self.outcome.done += 1
+            self.outcome.note(work_id, WorkState.DONE)
 
-    def count_failed(self, error: DataFlowError, retry_seconds: float | None) -> None:
-        """Counts a failed interval; a drain waits for its retry if the time to that is given."""
+    def count_failed(self, error: DataFlowError, work: WorkRow | None) -> None:
+        """Counts a failed interval; a drain waits for its retry if that is due soon."""
         with self._changed:
-            self.outcome.failed += 1
             self.outcome.error = error
-            if retry_seconds is not None:
-                self._retries_at.append(time.monotonic() + retry_seconds)
+            if work is None:
+                return
+            self.outcome.note(work.work_id, work.state)
+            is_retried = work.state is WorkState.WAITING and not isinstance(error, InputMoved)
+            if is_retried and work.wait_seconds is not None and work.wait_seconds <= RETRY_WAIT_SECONDS:
+                self._retries_at.append(time.monotonic() + work.wait_seconds)
 
     def stop_claiming(self, error: DataFlowError) -> None:
         """Lets the runs under way end, and claims no more: the next ones would fail as well."""
         with self._changed:
-            self.outcome.error = error
+            self.outcome.error = self.outcome.broken = error
             self._is_broken = True
 
     def _stop(self) -> None:

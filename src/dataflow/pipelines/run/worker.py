@@ -15,14 +15,12 @@ from dataflow.actions.next_commands import resubmit_command, shell
 from dataflow.errors import (
     DataFlowError,
     FilesFailed,
-    InputMoved,
     JobFailed,
     LeaseLost,
     SparkFailed,
     SparkGone,
 )
 from dataflow.model.records import DATASET, PYTHON, VIEW
-from dataflow.model.status import WorkState
 from dataflow.model.wording import plural
 from dataflow.pipelines.register.pipeline_jobs import call_for
 from dataflow.pipelines.run.dataset_run import DatasetRun
@@ -32,7 +30,6 @@ from dataflow.pipelines.run.python_run import PythonRun
 from dataflow.pipelines.run.streams import Outcome, Streams
 from dataflow.pipelines.run.view_run import ViewRun
 from dataflow.pipelines.spark.session import explained
-from dataflow.runjob.handoff import RETRY_WAIT_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,14 +92,6 @@ class PipelineWorker:
         with self._flow.beside(store) as beside._flow:
             self._streams.drain(lambda: beside._run_one(None))
 
-    def _find_retry(self, claimed: ClaimedRun, error: DataFlowError) -> float | None:
-        """How many seconds until the retry of an interval that failed; None if that is not soon."""
-        work = self._facilities.store.read.find_work(claimed.run.job_id, claimed.dataid)
-        if isinstance(error, InputMoved) or work is None or work.state is not WorkState.WAITING:
-            return None
-        seconds = work.wait_seconds
-        return seconds if seconds is not None and seconds <= RETRY_WAIT_SECONDS else None
-
     def _run_one(self, dataid: str | None) -> bool:
         """Claims and runs one interval; False if there was none."""
         job = self._definition.job
@@ -123,7 +112,7 @@ class PipelineWorker:
                     run.execute()
                 failpoints.reach("before_finish")
             self._facilities.staging.remove_until(claimed.run)
-            self._streams.count_done()
+            self._streams.count_done(claimed.run.work_id)
             self._say_done(claimed, run.warning, time.monotonic() - began_at)
         except LeaseLost as error:
             self._streams.stop_claiming(error)
@@ -166,7 +155,8 @@ class PipelineWorker:
 
     def _failed(self, claimed: ClaimedRun, error: DataFlowError) -> None:
         job, dataid = claimed.run.job, claimed.dataid
-        self._streams.count_failed(error, self._find_retry(claimed, error))
+        work = self._facilities.store.read.find_work(claimed.run.job_id, dataid)
+        self._streams.count_failed(error, work)
         self._facilities.log.write(claimed.run, self._logged(error))
         if isinstance(error, SparkFailed):
             self._facilities.spark.keep_log(claimed.run)
