@@ -72,6 +72,13 @@ class Declared:
         return None
 
     @property
+    def all_checks(self) -> tuple[Check, ...]:
+        """All checks known before there are rows: those that follow from the mapping, then those declared."""
+        if self.declared_columns is not None:
+            return complete_checks(self.checks, self.mapped)
+        return tuple(dict.fromkeys((*complete_checks((), self.mapped), *self.checks)))
+
+    @property
     def dataid_column(self) -> str:
         """The column of its table that holds the dataid of each row; "" if there is none."""
         return ""

@@ -15,35 +15,30 @@ from dataflow.pipelines.postgres.table_target import PostgresTarget
 from dataflow.pipelines.postgres.views import list_columns
 
 if TYPE_CHECKING:
-    from dataflow.pipelines.declare.catalog import Definition
     from dataflow.pipelines.declare.settings import Connection, PipelineSettings
     from dataflow.pipelines.declare.sources import TableSource
+    from dataflow.pipelines.register.interval_plan import IntervalPlan
     from dataflow.pipelines.shape.fields import Field
 
 
 def make_target(
-    setting: Connection,
-    definition: Definition,
-    fields: tuple[Field, ...],
-    destination: Destination,
-    streams: int,
+    plan: IntervalPlan, fields: tuple[Field, ...], destination: Destination, streams: int = 1
 ) -> PostgresTarget:
     """The table of a dataset pipeline, or of one interval of a view pipeline."""
-    name = definition.table_of(destination.dataid)
+    definition = plan.definition
+    name = definition.table_of(plan.dataid)
     table = Table(definition.schema, name, _columns(fields), definition.indexes, definition.comment)
     options = Options(
         definition.write, definition.kind == VIEW, definition.partition_column, copy_tasks=streams
     )
-    return PostgresTarget(connect_to(setting), table, destination, options)
+    return PostgresTarget(connect_to(plan.target), table, destination, options)
 
 
-def make_native_view(
-    setting: Connection, definition: Definition, select: str, destination: Destination
-) -> PostgresTarget:
+def make_native_view(plan: IntervalPlan, destination: Destination) -> PostgresTarget:
     """The table or plain view of one interval that the database itself computes."""
-    connection = connect_to(setting)
-    columns = list_columns(connection, definition.schema, select)
-    table = Table(definition.schema, definition.table_of(destination.dataid), columns)
+    connection, schema = connect_to(plan.target), plan.definition.schema
+    columns = list_columns(connection, schema, plan.select)
+    table = Table(schema, plan.definition.table_of(plan.dataid), columns)
     return PostgresTarget(connection, table, destination, Options(whole_table=True))
 
 

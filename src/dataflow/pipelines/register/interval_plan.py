@@ -1,6 +1,6 @@
 """Decides what a run of one interval does; nothing else decides it.
 
-A run executes the plan, `plan` prints it and `preview` samples it.
+A run executes the plan, `plan` prints it, `preview` samples it and `why` cites it.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dataflow.pipelines.declare.catalog import Definition
     from dataflow.pipelines.declare.definitions import ViewDefinition
     from dataflow.pipelines.declare.settings import Connection
+    from dataflow.pipelines.shape.checks import Check
     from dataflow.store.store import Store
 
 SPARK = "spark"
@@ -81,7 +82,7 @@ class SparkSteps:
 
 @record
 class IntervalPlan:
-    """One interval: its engine, inputs, SQL, target and location."""
+    """One interval: its engine, inputs, SQL, target, location and checks."""
 
     definition: Definition
     dataid: str
@@ -90,6 +91,7 @@ class IntervalPlan:
     location: str  # of the result; {run_id} stands for the run
     engine: str  # spark, or the connection of the database that computes a view
     inputs: tuple[PlannedInput, ...]
+    checks: tuple[Check, ...]  # without those of columns that only its rows show
     select: str = ""  # of a view, in its own dialect, with templates rendered
     tables: Mapping[str, str] = {}  # the tables a database reads, by dataset
 
@@ -120,10 +122,9 @@ def plan_interval(
     location = location_of(target, definition.schema, definition.table_of(dataid))
     location = location.replace("{dataset}", definition.dataset)
     location = location.replace("{encoded_dataid}", percent_encode(dataid))
-    if definition.kind == PYTHON:
-        return IntervalPlan(definition, dataid, None, target, location, SPARK, inputs)
-    span = interval_of(definition.timing, dataid)
-    plan = IntervalPlan(definition, dataid, span, target, location, SPARK, inputs)
+    span = None if definition.kind == PYTHON else interval_of(definition.timing, dataid)
+    checks = definition.all_checks
+    plan = IntervalPlan(definition, dataid, span, target, location, SPARK, inputs, checks)
     return _plan_view(plan, constants) if definition.kind == VIEW else plan
 
 

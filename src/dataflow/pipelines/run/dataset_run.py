@@ -50,7 +50,7 @@ class DatasetRun(PipelineRun):
 
     def __init__(self, definition: DatasetDefinition, claimed: ClaimedRun, facilities: Facilities) -> None:
         super().__init__(definition, claimed, facilities)
-        target = facilities.settings.get_place(definition.target)
+        target = facilities.settings.get_connection(definition.target)
         self._plan = plan_interval(definition, claimed.dataid, (), target, facilities.constants)
         assert self._plan.span is not None
         self._span: Span = self._plan.span
@@ -100,7 +100,7 @@ class DatasetRun(PipelineRun):
         return self._open_source()
 
     def _make(self, source: Reading, fields: tuple[Field, ...], target: Target) -> Published:
-        judgement = Judgement(self._definition.checks, fields)
+        judgement = Judgement(self._plan.checks, fields)
         try:
             judgement.add(self._stage(source, fields, target, judgement.wanted))
             failpoints.reach("after_stage")

@@ -92,8 +92,7 @@ def pipeline_target(
         return lake_target(claimed, destination, columns, facilities.spark)
     from dataflow.pipelines.register.databases import make_target  # only database targets need the driver
 
-    connection = facilities.settings.get_connection(definition.target)
-    target = make_target(connection, definition, fields, destination, facilities.spark.streams)
+    target = make_target(plan, fields, destination, facilities.spark.streams)
     return _reached(target, claimed, facilities)
 
 

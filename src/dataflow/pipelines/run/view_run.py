@@ -13,7 +13,6 @@ from dataflow.actions.locations import absolute_place
 from dataflow.model.wording import plural
 from dataflow.pipelines.lake.published_files import is_read_whole
 from dataflow.pipelines.register.interval_plan import plan_input, plan_interval
-from dataflow.pipelines.register.intervals import interval_of
 from dataflow.pipelines.register.published_tables import get_partition_column
 from dataflow.pipelines.run.leases import refuse_lost, refuse_revoked
 from dataflow.pipelines.run.pipeline_run import PipelineRun
@@ -27,12 +26,10 @@ from dataflow.pipelines.sql.translation import result_columns
 
 if TYPE_CHECKING:
     from dataflow.actions.prepare import InputChunk
-    from dataflow.client import ClaimedRun
     from dataflow.model.records import PlanInput
     from dataflow.pipelines.declare.definitions import ViewDefinition
     from dataflow.pipelines.handover.records import Published, Target
     from dataflow.pipelines.register.interval_plan import IntervalPlan, PlannedInput
-    from dataflow.pipelines.run.facilities import Facilities
 
 
 SHOWN_CHUNKS = 100
@@ -43,11 +40,6 @@ class ViewRun(PipelineRun):
     """A claimed run of a view pipeline."""
 
     _definition: ViewDefinition
-
-    def __init__(self, definition: ViewDefinition, claimed: ClaimedRun, facilities: Facilities) -> None:
-        super().__init__(definition, claimed, facilities)
-        self._span = interval_of(definition.timing, claimed.dataid)
-        self._tag = tag_of(claimed.run_id)
 
     refuse_impossible = staticmethod(refuse_impossible)
 
@@ -73,7 +65,7 @@ class ViewRun(PipelineRun):
         from dataflow.pipelines.register.databases import make_native_view  # only databases need the driver
 
         destination = destination_of(self._claimed, self._definition.dataset, self._facilities.store)
-        target = make_native_view(plan.target, self._definition, plan.select, destination)
+        target = make_native_view(plan, destination)
         target.last_look = lambda: refuse_revoked(self._claimed, self._facilities.store)
         target.patience = self._make_patience()
         target.begin()
@@ -86,10 +78,10 @@ class ViewRun(PipelineRun):
         }
 
         def stage_and_publish() -> Published:
-            judgement = Judgement(self._definition.checks, checked_fields(target.list_columns()))
+            judgement = Judgement(plan.checks, checked_fields(target.list_columns()))
             judgement.add(stage_select(target, plan.select, reads, judgement.wanted, self._stop))
             failpoints.reach("after_stage")
-            return self._publish(judgement, target)
+            return self._publish(plan, judgement, target)
 
         with discarding(target):
             return self._make_patience().repeat(stage_and_publish)
@@ -105,18 +97,19 @@ class ViewRun(PipelineRun):
         target.begin()
 
         def stage_and_publish() -> Published:
-            judgement = Judgement(self._definition.checks, fields)
+            judgement = Judgement(plan.checks, fields)
             self._facilities.progress.show("computing")
             task = StageFrame(target.writer(), judgement.wanted, tuple(name for name, _ in columns))
-            judgement.add(run_over(session, as_columns(rows, columns), task, self._tag))
+            judgement.add(run_over(session, as_columns(rows, columns), task, tag_of(self._claimed.run_id)))
             failpoints.reach("after_stage")
-            return self._publish(judgement, target)
+            return self._publish(plan, judgement, target)
 
         with discarding(target):
             return self._make_patience().repeat(stage_and_publish)
 
-    def _publish(self, judgement: Judgement, target: Target) -> Published:
-        judgement.decide_checks(target, self._find_last_rows(self._definition.dataset), self._span.end)
+    def _publish(self, plan: IntervalPlan, judgement: Judgement, target: Target) -> Published:
+        assert plan.span is not None
+        judgement.decide_checks(target, self._find_last_rows(self._definition.dataset), plan.span.end)
         refuse_lost(self._claimed)
         published = target.publish(judgement.list_staged())
         failpoints.reach("after_publish")

@@ -12,8 +12,7 @@ from dataflow.pipelines.declare.sources import Auth, Files, Http, TableSource
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.authentication import NOBODY
 from dataflow.pipelines.fetch.proxies import parse_proxy
-from dataflow.pipelines.shape.findings import complete_checks
-from dataflow.pipelines.show.statements import changed_fields, describe_pages
+from dataflow.pipelines.show.statements import changed_fields, describe_checks, describe_pages
 
 if TYPE_CHECKING:
     from dataflow.pipelines.declare.catalog import Definition
@@ -34,7 +33,7 @@ def describe(definition: Definition, settings: PipelineSettings) -> dict[str, An
         each = "_YYYY_MM_DD" if definition.kind == VIEW else ""
         target["table"] = f"{definition.schema}.{definition.dataset}{each}"
     head = {"pipeline": definition.job, "kind": definition.kind, "dataset": definition.dataset}
-    checks = [f"{check}{' (warning)' * (check.severity == 'warning')}" for check in _checks(definition)]
+    checks = describe_checks(definition.all_checks)
     schedule = timing | {"is_over": definition.timing.is_over}
     own: dict[str, Any] = _OWN[definition.kind](definition)
     return head | own | {"target": target, "schedule": schedule, "checks": checks, "place": definition.place}
@@ -45,15 +44,6 @@ def over_note(definition: Definition) -> str:
     if not definition.timing.is_over:
         return ""
     return f"starts after its end; run one with --dataid, or change end_date: {definition.place}"
-
-
-def _checks(definition: Definition) -> list[Any]:
-    """All checks: those that follow from the mapping, then those declared."""
-    if definition.declared_columns is not None:
-        return list(complete_checks(definition.checks, definition.mapped))
-    # Columns that are not in the mapping are known only when there is something to read.
-    implied = complete_checks((), definition.mapped)
-    return [*implied, *(check for check in definition.checks if check not in implied)]
 
 
 def _job(definition: JobDefinition) -> dict[str, Any]:

@@ -87,7 +87,8 @@ def _shape(plan: IntervalPlan, body: _Body, most: int) -> Preview:
         fields = infer_fields(fields, beginning, body.kind, body.results_key)
     shaper = Shaper(fields, body.results_key, body.kind, False)
     columns = tuple((field.column, field.type.sql) for field in fields)
-    found = _Collected(most, [field.column for field in fields if field.not_null])
+    needed = {one.column for one in plan.checks if one.kind == "not_null" and one.severity == "error"}
+    found = _Collected(most, [name for name, _ in columns if name in needed])
     with body.open() as file:
         for shaped in shaper.shape(file, 1):
             if found.add(shaped):

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 from dataflow.errors import UnknownColumns
 from dataflow.model.dataid import sort_key
-from dataflow.model.record import names_of
+from dataflow.model.record import names_of, replace
 from dataflow.model.records import DATASET
 from dataflow.pipelines.declare.sources import Files, Http
 from dataflow.pipelines.fetch.address import parse_address
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
     from dataflow.pipelines.register.interval_plan import IntervalPlan
     from dataflow.pipelines.run.facilities import Facilities
+    from dataflow.pipelines.shape.checks import Check
 
 UNKNOWN_COLUMNS = "-- the columns are not known until an input is published"
 
@@ -36,6 +38,7 @@ def describe_interval(plan: IntervalPlan, facilities: Facilities) -> dict[str, A
         return {"dataid": dataid, "reads": reads}
     found: dict[str, Any] = {"dataid": dataid, "start": plan.span.start.isoformat()}
     found |= {"end": plan.span.end.isoformat(), "location": plan.location}
+    found["checks"] = describe_checks(plan.checks)
     if definition.kind == DATASET:
         found["source"] = _first_step(plan, facilities)
         fields = definition.mapped if definition.declared_columns is not None else None
@@ -50,6 +53,11 @@ def describe_interval(plan: IntervalPlan, facilities: Facilities) -> dict[str, A
     columns = translated.columns
     found |= {"columns": dict(columns), "select": plan.select, "spark_sql": translated.sql}
     return found | _table_ddl(plan, fields_of(columns) if columns else None)
+
+
+def describe_checks(checks: Iterable[Check]) -> list[str]:
+    """The checks, as a project would write them."""
+    return [f"{check}{' (warning)' * (check.severity == 'warning')}" for check in checks]
 
 
 def first_position(source: Http) -> str | int:
@@ -97,7 +105,7 @@ def _table_ddl(plan: IntervalPlan, fields: tuple[Field, ...] | None) -> dict[str
         return {"ddl": [UNKNOWN_COLUMNS]}
     from dataflow.pipelines.register.databases import make_target  # only database targets need the driver
 
-    return {"ddl": _list_ddl(make_target(plan.target, plan.definition, fields, _destination(plan), 1))}
+    return {"ddl": _list_ddl(make_target(plan, fields, _destination(plan)))}
 
 
 def _native_ddl(plan: IntervalPlan, facilities: Facilities) -> list[str]:
@@ -111,8 +119,8 @@ def _native_ddl(plan: IntervalPlan, facilities: Facilities) -> list[str]:
         return [f"create or replace view {name} as {plan.select}"]
     if not all(one.location for one in plan.inputs):
         return [UNKNOWN_COLUMNS]
-    setting = facilities.settings.get_connection(definition.target)
-    return _list_ddl(make_native_view(setting, definition, plan.select, _destination(plan)))
+    with_password = replace(plan, target=facilities.settings.get_connection(definition.target))
+    return _list_ddl(make_native_view(with_password, _destination(plan)))
 
 
 def _destination(plan: IntervalPlan) -> Destination:
