@@ -9,7 +9,7 @@ import pytest
 from dataflow.errors import BadInput
 from dataflow.pipelines.declare.catalog import Catalog
 from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
-from dataflow.pipelines.register.intervals import interval_of
+from dataflow.pipelines.register.spans import interval_of
 
 DATASET = """\
 class OMISDatasetPipeline:

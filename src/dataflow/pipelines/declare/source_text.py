@@ -26,7 +26,7 @@ class Edit:
 
 
 @record
-class Finding:
+class FileChange:
     """One change to a file, worded for the loader that refuses it and for the import that makes it."""
 
     line: int

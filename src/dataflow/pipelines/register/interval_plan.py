@@ -18,9 +18,9 @@ from dataflow.model.records import PYTHON, VIEW, Dataset
 from dataflow.model.url_text import percent_encode
 from dataflow.pipelines.handover.published_table import interval_table
 from dataflow.pipelines.lake.manifest import Frame, Whole, put_together, read_frame
-from dataflow.pipelines.register.intervals import Span, find_start_before, interval_of
 from dataflow.pipelines.register.pipeline_jobs import location_of
-from dataflow.pipelines.sql.macros import Interval
+from dataflow.pipelines.register.spans import Span, find_start_before, interval_of
+from dataflow.pipelines.sql.macros import TemplateInterval
 from dataflow.pipelines.sql.translation import Translated, translate
 from dataflow.pipelines.sql.views import View, build_select
 
@@ -195,7 +195,9 @@ def view_select(
     )
     timing = definition.timing
     has_dates = timing.schedule != ONCE or bool(timing.start)
-    interval = Interval(span.start, span.end, timing.timezone, find_start_before(timing, span), has_dates)
+    interval = TemplateInterval(
+        span.start, span.end, timing.timezone, find_start_before(timing, span), has_dates
+    )
     own = {"table_name": definition.reads[0], "view_name": definition.dataset}
     named = {name: value for name, value in own.items() if name not in definition.params}
     return build_select(view, interval, named | dict(constants))

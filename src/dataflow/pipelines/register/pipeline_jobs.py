@@ -20,7 +20,7 @@ from dataflow.model.records import DATASET, PYTHON, VIEW, Dataset, Job
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.declare import bases
 from dataflow.pipelines.handover.published_table import PARTITION_COLUMN
-from dataflow.pipelines.register.intervals import interval_of, written_dataid
+from dataflow.pipelines.register.spans import interval_of, written_dataid
 
 if TYPE_CHECKING:
     from dataflow.actions.differences import Change

@@ -16,11 +16,11 @@ from dataflow.model.wording import plural
 from dataflow.pipelines.declare.sources import Http
 from dataflow.pipelines.handover.records import REJECTS, TaskReport, write_rejects
 from dataflow.pipelines.register.interval_plan import plan_interval
-from dataflow.pipelines.register.intervals import Span
+from dataflow.pipelines.register.spans import Span
 from dataflow.pipelines.run.feed import Feeder
 from dataflow.pipelines.run.leases import refuse_lost
 from dataflow.pipelines.run.pipeline_run import PipelineRun
-from dataflow.pipelines.run.source_reader import Reading
+from dataflow.pipelines.run.source_reader import SourceReader
 from dataflow.pipelines.run.stage_tasks import StageParts
 from dataflow.pipelines.run.targets import discarding, pipeline_target
 from dataflow.pipelines.run.verdict import Judgement
@@ -91,15 +91,15 @@ class DatasetRun(PipelineRun):
         self._kept = KeptRejects(self._definition.rejects)
         self._pages = self._rows = 0
 
-    def _open_source(self) -> Reading:
-        return Reading(self._definition, self._span, self._claimed, self._facilities, self._stop)
+    def _open_source(self) -> SourceReader:
+        return SourceReader(self._definition, self._span, self._claimed, self._facilities, self._stop)
 
-    def _open_again(self) -> Reading:
+    def _open_again(self) -> SourceReader:
         """Reopens the source for another attempt; staged pages of an API are kept."""
         self._begin_try()
         return self._open_source()
 
-    def _make(self, source: Reading, fields: tuple[Field, ...], target: Target) -> Published:
+    def _make(self, source: SourceReader, fields: tuple[Field, ...], target: Target) -> Published:
         judgement = Judgement(self._plan.checks, fields)
         try:
             judgement.add(self._stage(source, fields, target, judgement.wanted))
@@ -126,7 +126,7 @@ class DatasetRun(PipelineRun):
         return published
 
     def _stage(
-        self, source: Reading, fields: tuple[Field, ...], target: Target, wanted: Wanted
+        self, source: SourceReader, fields: tuple[Field, ...], target: Target, wanted: Wanted
     ) -> list[TaskReport]:
         source.wait_for_first()  # an unreachable source is reported before Spark starts
         session = self._facilities.spark.get()
@@ -146,7 +146,7 @@ class DatasetRun(PipelineRun):
         feeder = Feeder(work, self._facilities.spark.streams, self._stop)
         return feeder.run(self._counted(source))
 
-    def _counted(self, source: Reading) -> Iterator[Part]:
+    def _counted(self, source: SourceReader) -> Iterator[Part]:
         for part in source.parts():
             with self._counting:
                 self._pages += 1

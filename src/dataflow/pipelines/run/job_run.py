@@ -11,7 +11,7 @@ from dataflow.model.location import Location
 from dataflow.model.mapping import PREVIOUS, SAME
 from dataflow.model.record import record
 from dataflow.model.wording import did_you_mean, quoted
-from dataflow.pipelines.register.intervals import Span
+from dataflow.pipelines.register.spans import Span
 
 if TYPE_CHECKING:
     from dataflow.pipelines.shape.checks import Check
@@ -22,7 +22,7 @@ READABLE = ("", "parquet")
 
 
 @record
-class Source:
+class PinnedInput:
     """An input chunk as pinned by the run, and the name the job uses for it."""
 
     name: str  # orders, or orders:latest
@@ -38,7 +38,7 @@ class Facts:
     job: str
     dataid: str
     run_id: int
-    sources: tuple[Source, ...]
+    sources: tuple[PinnedInput, ...]
     outputs: tuple[tuple[str, str], ...]  # dataset and location
     declared: tuple[str, ...] | None
     span: Span | None
@@ -54,7 +54,7 @@ class Surroundings(Protocol):
     def stage(self, dataset: str, frame: DataFrame, checks: tuple[Check, ...]) -> None:
         """Stages and checks an output; it is published when the run succeeds."""
 
-    def read_table(self, source: Source) -> DataFrame:
+    def read_table(self, source: PinnedInput) -> DataFrame:
         """The rows of an input that is in PostgreSQL."""
 
     def log(self, text: str) -> None:
@@ -165,7 +165,7 @@ class JobRun:
         """The declared outputs that were not written."""
         return [dataset for dataset, _ in self._facts.outputs if dataset not in self._written]
 
-    def _find_source(self, name: str) -> Source | None:
+    def _find_source(self, name: str) -> PinnedInput | None:
         sources, declared = self._facts.sources, self._facts.declared
         found = [one for one in sources if one.name == name]
         found = found or [one for one in sources if one.dataset == name]

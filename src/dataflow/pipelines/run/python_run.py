@@ -13,9 +13,9 @@ from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST
 from dataflow.model.wording import plural
 from dataflow.pipelines.declare.loader import importable
-from dataflow.pipelines.register.intervals import Span, interval_of, span_of
 from dataflow.pipelines.register.published_tables import list_tables, read_tables
-from dataflow.pipelines.run.job_run import Facts, JobRun, Source, input_name
+from dataflow.pipelines.register.spans import Span, interval_of, span_of
+from dataflow.pipelines.run.job_run import Facts, JobRun, PinnedInput, input_name
 from dataflow.pipelines.run.leases import refuse_lost
 from dataflow.pipelines.run.outputs import Columns, Outputs
 from dataflow.pipelines.run.pipeline_run import PipelineRun
@@ -71,7 +71,7 @@ class PythonRun(PipelineRun):
         """The session of this run alone."""
         return self._facilities.spark.get()
 
-    def read_table(self, source: Source) -> DataFrame:
+    def read_table(self, source: PinnedInput) -> DataFrame:
         """The rows of an input in PostgreSQL, as published by its pinned run; read once, into files."""
         with self._lock:  # threads may read inputs concurrently
             if source.name not in self._tables:
@@ -85,7 +85,7 @@ class PythonRun(PipelineRun):
         end = self._span.end if self._span else None
         self._outputs.stage(dataset, frame, checks, self._find_last_rows(dataset), end)
 
-    def _copy_table(self, source: Source) -> Frame:
+    def _copy_table(self, source: PinnedInput) -> Frame:
         item = next(each for each in self._claimed.prepared.inputs if _name_of(each) == source.name)
         store, dataset, dataset_id = self._facilities.store, item.source.dataset, item.source.dataset_id
         tables = list_tables(store, dataset_id, dataset, [(item.dataid, item.location)])
@@ -160,7 +160,7 @@ def _facts_of(definition: JobDefinition, claimed: ClaimedRun, span: Span | None)
     for item in claimed.prepared.inputs:
         dataset = item.source.dataset
         if not is_automatic(dataset.name):
-            sources.append(Source(_name_of(item), dataset.name, item.location, dataset.format))
+            sources.append(PinnedInput(_name_of(item), dataset.name, item.location, dataset.format))
     return Facts(
         job=definition.job,
         dataid=claimed.dataid,

@@ -25,8 +25,8 @@ from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.handover.records import Destination
 from dataflow.pipelines.lake.parquet_target import FolderTarget, LakeTarget
 from dataflow.pipelines.lake.published_files import tell_place
-from dataflow.pipelines.register.intervals import Span, span_of
-from dataflow.pipelines.run.job_run import Facts, JobRun, Source, input_name
+from dataflow.pipelines.register.spans import Span, span_of
+from dataflow.pipelines.run.job_run import Facts, JobRun, PinnedInput, input_name
 from dataflow.pipelines.run.outputs import Columns, Outputs
 from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.spark.frames import count_bad_rows
@@ -91,7 +91,7 @@ class ScriptRun:
             self._is_own = True
         return self._session
 
-    def read_table(self, source: Source) -> DataFrame:
+    def read_table(self, source: PinnedInput) -> DataFrame:
         """Raises BadInput: a script has no connections."""
         raise BadInput(
             f"{source.name} {tell_place(source.location)}, but run.read reads only the lake and "
@@ -163,7 +163,7 @@ def _read_facts(environ: Mapping[str, str]) -> Facts:
             "does: spark-submit --deploy-mode client."
         ) from error
     sources = [
-        Source(
+        PinnedInput(
             input_name(item["dataset"], item["mapping"]),
             item["dataset"],
             item["location"],

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dataflow.pipelines.declare.definitions import DatasetDefinition
     from dataflow.pipelines.fetch.http_source import HttpSource
     from dataflow.pipelines.handover.records import Part
-    from dataflow.pipelines.register.intervals import Span
+    from dataflow.pipelines.register.spans import Span
     from dataflow.pipelines.run.facilities import Facilities
     from dataflow.pipelines.shape.fields import Field
 
@@ -26,7 +26,7 @@ SHOWN_CHARACTERS = 50
 """Length of a shown problem: a progress line wider than the terminal could not be erased."""
 
 
-class Reading:
+class SourceReader:
     """The parts that a run reads; pages of an API continue where an earlier run of the same work stopped."""
 
     def __init__(

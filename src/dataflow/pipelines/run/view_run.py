@@ -61,7 +61,7 @@ class ViewRun(PipelineRun):
         return plan_input(self._facilities.store, item.source, item, chunks)
 
     def _compute_there(self, plan: IntervalPlan) -> Published:
-        from dataflow.pipelines.postgres.views import Pinned, stage_select
+        from dataflow.pipelines.postgres.native_views import Pinned, stage_select
         from dataflow.pipelines.register.databases import make_native_view  # only databases need the driver
 
         destination = destination_of(self._claimed, self._definition.dataset, self._facilities.store)

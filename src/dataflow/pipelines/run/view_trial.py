@@ -13,7 +13,7 @@ from dataflow.model.mapping import LATEST
 from dataflow.pipelines.lake.manifest import Frame, put_together
 from dataflow.pipelines.lake.published_files import is_in_lake, locate
 from dataflow.pipelines.register.interval_plan import goes_native, place_of, view_select
-from dataflow.pipelines.register.intervals import list_samples
+from dataflow.pipelines.register.spans import list_samples
 from dataflow.pipelines.sql.translation import translate
 from dataflow.pipelines.sql.types import read_type
 
@@ -66,7 +66,7 @@ def _looking(definition: ViewDefinition, facilities: Facilities) -> Look:
     datasets = [get_dataset(facilities.store, name)[1] for name in definition.reads]
     is_native = goes_native(definition, [Location(one.location) for one in datasets])
     if definition.dialect == "postgres" and is_native:
-        from dataflow.pipelines.postgres.views import refuse_unknown_columns
+        from dataflow.pipelines.postgres.native_views import refuse_unknown_columns
         from dataflow.pipelines.register.databases import connect_to  # only databases need the driver
 
         connection = connect_to(facilities.settings.get_connection(definition.target))

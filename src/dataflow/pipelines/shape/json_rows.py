@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from dataflow.errors import BadInput
 from dataflow.model.wording import SHOWN_CHARACTERS, quoted, shortened
-from dataflow.pipelines.shape.columns import FLOATS, Column, ColumnForm, convert_strictly, find_plain
+from dataflow.pipelines.shape.columns import FLOATS, ColumnForm, ShapedColumn, convert_strictly, find_plain
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.json_text import (
     NotJson,
@@ -43,7 +43,7 @@ class JsonChunk:
         self._quick = quick is not None and set(map(type, quick)) <= {dict}
         self._rows = quick if quick is not None and self._quick else self._keep_objects()
 
-    def columns(self, fields: Sequence[Field], forms: Sequence[ColumnForm]) -> list[Column]:
+    def columns(self, fields: Sequence[Field], forms: Sequence[ColumnForm]) -> list[ShapedColumn]:
         """One column per field, all for the rows listed in `numbers`."""
         columns = self._plain_columns(fields, forms) if self._quick else None
         if columns is None:
@@ -66,22 +66,24 @@ class JsonChunk:
         found = {field.source: _find_value(self._rows[place], field) for field in fields}
         return {name: value for name, value in found.items() if value is not _MISSING}
 
-    def _plain_columns(self, fields: Sequence[Field], forms: Sequence[ColumnForm]) -> list[Column] | None:
+    def _plain_columns(
+        self, fields: Sequence[Field], forms: Sequence[ColumnForm]
+    ) -> list[ShapedColumn] | None:
         columns = []
         for field, form in zip(fields, forms, strict=True):
             values, missing = list_column(self._rows, field)
             array = find_plain(form, values, self._prover(field, form))
             if array is None:
                 return None
-            columns.append(Column(array, {}, [], missing))
+            columns.append(ShapedColumn(array, {}, [], missing))
         return columns
 
-    def _strict_column(self, field: Field, form: ColumnForm) -> Column:
+    def _strict_column(self, field: Field, form: ColumnForm) -> ShapedColumn:
         values, missing = list_column(self._rows, field)
         array = find_plain(form, values, lambda: True)
         if array is not None:
-            return Column(array, {}, values, missing)
-        return Column(*convert_strictly(form, values), values, missing)
+            return ShapedColumn(array, {}, values, missing)
+        return ShapedColumn(*convert_strictly(form, values), values, missing)
 
     def _keep_objects(self) -> list[dict[str, Any]]:
         kept, numbers = [], []

@@ -131,8 +131,8 @@ def _ask_there(
     plan: IntervalPlan, facilities: Facilities, most: int
 ) -> tuple[tuple[tuple[str, str], ...], list[dict[str, Any]]]:
     """The first rows of a SELECT, computed by the database of its tables in a read-only transaction."""
+    from dataflow.pipelines.postgres.native_views import list_columns
     from dataflow.pipelines.postgres.transactions import transaction
-    from dataflow.pipelines.postgres.views import list_columns
     from dataflow.pipelines.register.databases import connect_to
 
     connection, schema = connect_to(facilities.settings.get_connection(plan.engine)), plan.definition.schema
