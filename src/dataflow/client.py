@@ -56,18 +56,18 @@ class ClaimedRun:
         self._presence = presence
         self.renewed_at = attempt.began_at
         self._timeout_at = attempt.began_at + (attempt.timeout_seconds or float("inf"))
-        self._prepared: Prepared = attempt.prepared
+        self.prepared: Prepared = attempt.prepared
         self._given = attempt.given
         self._log = log
         self._heartbeat: Heartbeat | None = None
         self._lost = False
-        self._rows: dict[str, int] = {}
+        self.rows: dict[str, int] = {}  # by output
         self._checked: dict[str, str] = {}
 
     @property
     def run(self) -> Run:
         """The run as claimed."""
-        return self._prepared.run
+        return self.prepared.run
 
     @property
     def run_id(self) -> int:
@@ -82,14 +82,14 @@ class ClaimedRun:
     @property
     def answers(self) -> tuple[Answer, ...]:
         """The five answers."""
-        return self._prepared.answers
+        return self.prepared.answers
 
     def location(self, dataset: str) -> str:
         """Where an input is, or where an output goes."""
-        for name, place in self._prepared.outputs:
+        for name, place in self.prepared.outputs:
             if name == dataset:
                 return place
-        for item in self._prepared.inputs:
+        for item in self.prepared.inputs:
             if item.source.dataset.name == dataset:
                 return item.location
         raise errors.UnknownName(
@@ -107,21 +107,11 @@ class ClaimedRun:
 
     def record_rows(self, dataset: str, rows: int) -> None:
         """Record the row count of an output, to publish with it."""
-        self._rows[dataset] = rows
-
-    @property
-    def rows(self) -> Mapping[str, int]:
-        """The recorded row counts, by output."""
-        return self._rows
+        self.rows[dataset] = rows
 
     def record_checked(self, dataset: str, evidence: str) -> None:
         """Record the evidence that an output is valid, to publish with it."""
         self._checked[dataset] = evidence
-
-    @property
-    def prepared(self) -> Prepared:
-        """The run with its inputs and outputs in place."""
-        return self._prepared
 
     @property
     def lost(self) -> bool:
@@ -176,17 +166,17 @@ class ClaimedRun:
 
     def ending(self, checks: Mapping[str, tuple[str, ...]]) -> Ending:
         """Decide how the run ends after its body succeeded: DONE with its outputs, or INVALID."""
-        wrong = missing_outputs(self._prepared)
+        wrong = missing_outputs(self.prepared)
         passed = []
-        for name, _ in self._prepared.outputs:
+        for name, _ in self.prepared.outputs:
             if not wrong and name in checks:
                 wrong = self.check(name, checks[name])
                 passed.append(name)
         published = tuple(
             replace(publication, checked=publication.checked or self._checked.get(publication.dataset, ""))
-            for publication in (() if wrong else publications_for(self._prepared, passed, self._rows))
+            for publication in (() if wrong else publications_for(self.prepared, passed, self.rows))
         )
-        body = CommandEnd(self._prepared, Step(()), 0, 0, missing=wrong, publications=published)
+        body = CommandEnd(self.prepared, Step(()), 0, 0, missing=wrong, publications=published)
         ending = ending_of(body)
         assert ending is not None  # nothing follows the body
         return ending
@@ -195,11 +185,11 @@ class ClaimedRun:
         """Decide how the run ends after its body raised."""
         words = str(error) if isinstance(error, errors.DataFlowError) else f"{type(error).__name__}: {error}"
         hidden = self._given.redactor.redact_text(self._known.redact_text(words))
-        return raised(self._prepared, error, hidden, self.lost)
+        return raised(self.prepared, error, hidden, self.lost)
 
     def check(self, dataset: str, command: tuple[str, ...]) -> str:
         """Run a dataset's check in the environment of a script; return what is wrong, or an empty string."""
-        environment = child_environment(self._given, self._prepared, describe(self._prepared))
+        environment = child_environment(self._given, self.prepared, describe(self.prepared))
         try:
             code = run_check(command, environment, self._log, self._given.redactor, lambda: self.is_over)
         except (errors.CannotExecute, errors.BadInput) as error:
@@ -208,12 +198,12 @@ class ClaimedRun:
 
     def refused_input(self, checks: Mapping[str, tuple[str, ...]]) -> Ending | None:
         """Return the ending of a run with an input that does not pass its check; None when all pass."""
-        for item in self._prepared.inputs:
+        for item in self.prepared.inputs:
             name = item.source.dataset.name
             if name in checks and not (item.pin and item.pin.checked):
                 wrong = self.check(name, checks[name])
                 if wrong:
-                    return not_started(self._prepared, f"valid? no: {wrong}")
+                    return not_started(self.prepared, f"valid? no: {wrong}")
         return None
 
 

@@ -10,7 +10,7 @@ from dataflow.actions.dataset_rules import check_name
 from dataflow.actions.job_rules import LARGEST
 from dataflow.errors import BadInput
 from dataflow.model.wording import did_you_mean, quoted
-from dataflow.pipelines.declare.bases import ViewPipeline
+from dataflow.pipelines.declare.bases import ViewPipeline, list_attributes
 from dataflow.pipelines.declare.loader import Found
 from dataflow.pipelines.shape.checks import Check
 
@@ -110,7 +110,7 @@ class Attributes:
             raise BadInput(f"{self.place}: {name}: {error}") from error
 
     def _refuse_unknown(self) -> None:
-        known = [*vars(self._base), *self._base.__annotations__]
+        known = list_attributes(self._base)
         for name, value in self._list_given():
             # Methods and properties have __get__; they are the class's own.
             if not name.startswith("_") and name not in known and not hasattr(value, "__get__"):
@@ -130,4 +130,4 @@ class Attributes:
     def _list_given(self) -> list[tuple[str, Any]]:
         """The class's own attributes, then those it inherits from classes of the project."""
         owners = getattr(self.thing, "__mro__", (self.thing,))
-        return [item for owner in owners if owner not in (self._base, object) for item in vars(owner).items()]
+        return [item for owner in owners if owner not in self._base.__mro__ for item in vars(owner).items()]

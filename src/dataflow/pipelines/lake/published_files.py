@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from dataflow.actions.locations import absolute_place
 from dataflow.actions.names import get_dataset
@@ -14,14 +13,11 @@ from dataflow.model.grain import Grain
 from dataflow.model.location import Location
 from dataflow.model.mapping import LATEST
 from dataflow.model.record import record
-from dataflow.model.records import VIEW
+from dataflow.model.records import VIEW, Dataset, PlanInput
 from dataflow.pipelines.handover.published_table import interval_table
 from dataflow.pipelines.lake.manifest import Manifest, read_manifest
-
-if TYPE_CHECKING:
-    from dataflow.model.records import Dataset, PlanInput
-    from dataflow.store.chunk_reads import PublishedChunk
-    from dataflow.store.store import Store
+from dataflow.store.chunk_reads import PublishedChunk
+from dataflow.store.store import Store
 
 
 @record

@@ -138,7 +138,7 @@ class PipelineClasses:
         return FileChange(one.line, "", f"renamed class {one.name} to {new}", why, (edit,))
 
     def _find_attributes(self, one: Written, word: str) -> Iterator[FileChange]:
-        known = {*vars(BASES[word]), *BASES[word].__annotations__}
+        known = bases.list_attributes(BASES[word])
         kept = [name for name in one.assigned if name in known or name.startswith("_")]
         for name, member in one.assigned.items():
             if name in kept:

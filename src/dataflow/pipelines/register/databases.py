@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from dataflow.model.records import VIEW
 from dataflow.model.url_text import percent_encode, split_server
+from dataflow.pipelines.declare.settings import Connection, PipelineSettings
+from dataflow.pipelines.declare.sources import TableSource
 from dataflow.pipelines.handover.records import Destination, Part
 from dataflow.pipelines.postgres.native_views import list_columns
 from dataflow.pipelines.postgres.table import Column, DatabaseLogin, Options, Table
 from dataflow.pipelines.postgres.table_source import PostgresSource
 from dataflow.pipelines.postgres.table_target import PostgresTarget
+from dataflow.pipelines.shape.fields import Field
 
 if TYPE_CHECKING:
-    from dataflow.pipelines.declare.settings import Connection, PipelineSettings
-    from dataflow.pipelines.declare.sources import TableSource
     from dataflow.pipelines.register.interval_plan import IntervalPlan
-    from dataflow.pipelines.shape.fields import Field
 
 
 def make_target(

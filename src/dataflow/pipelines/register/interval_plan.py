@@ -6,32 +6,29 @@ A run executes the plan, `plan` prints it, `preview` samples it and `why` cites 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from dataflow.actions.next_commands import resubmit_command, shell
+from dataflow.actions.prepare import InputChunk
 from dataflow.errors import BadInput, UnknownColumns
 from dataflow.model.cron import ONCE
 from dataflow.model.location import Location
 from dataflow.model.mapping import SAME
 from dataflow.model.record import record, replace
-from dataflow.model.records import PYTHON, VIEW, Dataset
+from dataflow.model.records import PYTHON, VIEW, Dataset, PlanInput
 from dataflow.model.url_text import percent_encode
+from dataflow.pipelines.declare.catalog import Definition
+from dataflow.pipelines.declare.definitions import ViewDefinition
+from dataflow.pipelines.declare.settings import Connection
 from dataflow.pipelines.handover.published_table import interval_table
 from dataflow.pipelines.lake.manifest import Frame, Whole, put_together, read_frame
 from dataflow.pipelines.register.pipeline_jobs import location_of
 from dataflow.pipelines.register.spans import Span, find_start_before, interval_of
+from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.sql.macros import TemplateInterval
 from dataflow.pipelines.sql.translation import Translated, translate
 from dataflow.pipelines.sql.views import View, build_select
-
-if TYPE_CHECKING:
-    from dataflow.actions.prepare import InputChunk
-    from dataflow.model.records import PlanInput
-    from dataflow.pipelines.declare.catalog import Definition
-    from dataflow.pipelines.declare.definitions import ViewDefinition
-    from dataflow.pipelines.declare.settings import Connection
-    from dataflow.pipelines.shape.checks import Check
-    from dataflow.store.store import Store
+from dataflow.store.store import Store
 
 SPARK = "spark"
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from dataflow.actions import calendar
 from dataflow.actions.dataset_rules import TODAY, is_automatic
+from dataflow.actions.differences import Change
 from dataflow.actions.names import get_plan
 from dataflow.actions.register import register
+from dataflow.actions.registry_draft import Draft, Registry
 from dataflow.errors import BadInput, ConfigError, UnknownName
 from dataflow.model.cron import has_some_days
 from dataflow.model.grain import Grain
@@ -19,16 +21,12 @@ from dataflow.model.mapping import LATEST
 from dataflow.model.records import DATASET, PYTHON, VIEW, Dataset, Job
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.declare import bases
+from dataflow.pipelines.declare.catalog import Definition
+from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
+from dataflow.pipelines.declare.settings import Connection, PipelineSettings
 from dataflow.pipelines.handover.published_table import PARTITION_COLUMN
 from dataflow.pipelines.register.spans import interval_of, written_dataid
-
-if TYPE_CHECKING:
-    from dataflow.actions.differences import Change
-    from dataflow.actions.registry_draft import Draft, Registry
-    from dataflow.pipelines.declare.catalog import Definition
-    from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
-    from dataflow.pipelines.declare.settings import Connection, PipelineSettings
-    from dataflow.store.store import Store
+from dataflow.store.store import Store
 
 LEASE_SECONDS = 300.0
 TABLES_ONLY = ("write", "indexes", "partition_column")

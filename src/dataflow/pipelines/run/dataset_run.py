@@ -6,17 +6,19 @@ import os
 import threading
 from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from dataflow import failpoints
+from dataflow.client import ClaimedRun
 from dataflow.errors import InvalidData
 from dataflow.model.location import claim_of
 from dataflow.model.record import replace
 from dataflow.model.wording import plural
+from dataflow.pipelines.declare.definitions import DatasetDefinition
 from dataflow.pipelines.declare.sources import Http
-from dataflow.pipelines.handover.records import REJECTS, TaskReport, write_rejects
+from dataflow.pipelines.handover.records import REJECTS, Part, Published, Target, TaskReport, write_rejects
 from dataflow.pipelines.register.interval_plan import plan_interval
 from dataflow.pipelines.register.spans import Span
+from dataflow.pipelines.run.facilities import Facilities
 from dataflow.pipelines.run.feed import Feeder
 from dataflow.pipelines.run.leases import refuse_lost
 from dataflow.pipelines.run.pipeline_run import PipelineRun
@@ -24,18 +26,12 @@ from dataflow.pipelines.run.source_reader import SourceReader
 from dataflow.pipelines.run.stage_tasks import StageParts
 from dataflow.pipelines.run.targets import discarding, pipeline_target
 from dataflow.pipelines.run.verdict import Judgement
+from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.inference import infer_fields
+from dataflow.pipelines.shape.shaped import RejectPolicy
+from dataflow.pipelines.shape.statistics import Wanted
 from dataflow.pipelines.spark.tasks import run_tasks, tag_of
 from dataflow.private_files import open_with_folder
-
-if TYPE_CHECKING:
-    from dataflow.client import ClaimedRun
-    from dataflow.pipelines.declare.definitions import DatasetDefinition
-    from dataflow.pipelines.handover.records import Part, Published, Target
-    from dataflow.pipelines.run.facilities import Facilities
-    from dataflow.pipelines.shape.fields import Field
-    from dataflow.pipelines.shape.shaped import RejectPolicy
-    from dataflow.pipelines.shape.statistics import Wanted
 
 KEPT_REJECTS = 1000
 """Up to this many rejected rows are kept per run, or as many as may be rejected if that is more."""

@@ -12,9 +12,9 @@ from dataflow.model.mapping import PREVIOUS, SAME
 from dataflow.model.record import record
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.register.spans import Span
+from dataflow.pipelines.shape.checks import Check
 
 if TYPE_CHECKING:
-    from dataflow.pipelines.shape.checks import Check
     from dataflow.pipelines.spark.annotations import DataFrame, SparkSession
 
 READABLE = ("", "parquet")
@@ -66,27 +66,14 @@ class JobRun:
 
     def __init__(self, facts: Facts, surroundings: Surroundings) -> None:
         self._facts = facts
+        self.job, self.dataid = facts.job, facts.dataid
+        self.run_id = facts.run_id  # its fencing token
         self._surroundings = surroundings
         self._written: set[str] = set()
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
         return f"<run {self.run_id} of {self.job} {self.dataid}>"
-
-    @property
-    def job(self) -> str:
-        """The job's name."""
-        return self._facts.job
-
-    @property
-    def dataid(self) -> str:
-        """The chunk to work on."""
-        return self._facts.dataid
-
-    @property
-    def run_id(self) -> int:
-        """The run's id: its fencing token."""
-        return self._facts.run_id
 
     @property
     def interval(self) -> Span:

@@ -6,16 +6,13 @@ import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
+from dataflow.client import ClaimedRun
 from dataflow.errors import LeaseLost, StoreUnreachable
 from dataflow.model.status import RunOutcome
 from dataflow.pipelines.handover.patience import Patience
-
-if TYPE_CHECKING:
-    from dataflow.client import ClaimedRun
-    from dataflow.pipelines.run.facilities import PipelineLog, Progress
-    from dataflow.store.store import Store
+from dataflow.pipelines.run.facilities import PipelineLog, Progress
+from dataflow.store.store import Store
 
 WATCH_SECONDS = 1.0
 WAITS = (1, 2, 4, 8, 16, *[30] * 9)

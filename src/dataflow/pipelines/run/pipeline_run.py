@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dataflow.client import ClaimedRun
+from dataflow.pipelines.handover.patience import Patience
+from dataflow.pipelines.run.facilities import Facilities
 from dataflow.pipelines.run.leases import make_patience
 from dataflow.pipelines.run.targets import find_last_rows
-
-if TYPE_CHECKING:
-    from dataflow.client import ClaimedRun
-    from dataflow.pipelines.handover.patience import Patience
-    from dataflow.pipelines.run.facilities import Facilities
 
 
 class PipelineRun:

@@ -8,30 +8,30 @@ import traceback
 from typing import TYPE_CHECKING
 
 from dataflow.actions.dataset_rules import is_automatic
+from dataflow.actions.prepare import InputChunk
+from dataflow.client import ClaimedRun
 from dataflow.errors import BadInput, DataFlowError, InputMoved, InvalidData, JobFailed
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST
 from dataflow.model.wording import plural
+from dataflow.pipelines.declare.definitions import JobDefinition
 from dataflow.pipelines.declare.loader import importable
+from dataflow.pipelines.lake.manifest import Frame
+from dataflow.pipelines.lake.parquet_target import LakeTarget
 from dataflow.pipelines.register.published_tables import list_tables, read_tables
 from dataflow.pipelines.register.spans import Span, interval_of, span_of
+from dataflow.pipelines.run.facilities import Facilities
 from dataflow.pipelines.run.job_run import Facts, JobRun, PinnedInput, input_name
 from dataflow.pipelines.run.leases import refuse_lost
 from dataflow.pipelines.run.outputs import Columns, Outputs
 from dataflow.pipelines.run.pipeline_run import PipelineRun
 from dataflow.pipelines.run.targets import destination_of, lake_target
+from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.spark.frames import open_frame
 from dataflow.pipelines.spark.session import is_spark_error
 from dataflow.pipelines.spark.tasks import tag_of
 
 if TYPE_CHECKING:
-    from dataflow.actions.prepare import InputChunk
-    from dataflow.client import ClaimedRun
-    from dataflow.pipelines.declare.definitions import JobDefinition
-    from dataflow.pipelines.lake.manifest import Frame
-    from dataflow.pipelines.lake.parquet_target import LakeTarget
-    from dataflow.pipelines.run.facilities import Facilities
-    from dataflow.pipelines.shape.checks import Check
     from dataflow.pipelines.spark.annotations import DataFrame, SparkSession
 
 

@@ -22,7 +22,8 @@ from dataflow.model.location import Location, lake_location
 from dataflow.model.mapping import LATEST, SAME
 from dataflow.model.wording import plural
 from dataflow.pipelines.declare.settings import PipelineSettings
-from dataflow.pipelines.handover.records import Destination
+from dataflow.pipelines.handover.records import Destination, Target
+from dataflow.pipelines.lake.manifest import Frame
 from dataflow.pipelines.lake.parquet_target import FolderTarget, LakeTarget
 from dataflow.pipelines.lake.published_files import tell_place
 from dataflow.pipelines.register.spans import Span, span_of
@@ -34,8 +35,6 @@ from dataflow.pipelines.spark.session import find_session, start_session
 from dataflow.pipelines.spark.tasks import tag_of
 
 if TYPE_CHECKING:
-    from dataflow.pipelines.handover.records import Target
-    from dataflow.pipelines.lake.manifest import Frame
     from dataflow.pipelines.spark.annotations import DataFrame, SparkSession
 
 CONTEXT = "DATAFLOW_CONTEXT"

@@ -5,22 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
 
+from dataflow.client import ClaimedRun
+from dataflow.pipelines.declare.definitions import DatasetDefinition
 from dataflow.pipelines.declare.sources import Files, Http
 from dataflow.pipelines.fetch.file_source import FileSource
+from dataflow.pipelines.fetch.http_source import HttpSource
 from dataflow.pipelines.fetch.staging_folder import Staging
+from dataflow.pipelines.handover.records import Part
+from dataflow.pipelines.register.spans import Span
+from dataflow.pipelines.run.facilities import Facilities
+from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.inference import read_beginning
 from dataflow.pipelines.shape.shaper import Shaper
-
-if TYPE_CHECKING:
-    from dataflow.client import ClaimedRun
-    from dataflow.pipelines.declare.definitions import DatasetDefinition
-    from dataflow.pipelines.fetch.http_source import HttpSource
-    from dataflow.pipelines.handover.records import Part
-    from dataflow.pipelines.register.spans import Span
-    from dataflow.pipelines.run.facilities import Facilities
-    from dataflow.pipelines.shape.fields import Field
 
 SHOWN_CHARACTERS = 50
 """Length of a shown problem: a progress line wider than the terminal could not be erased."""

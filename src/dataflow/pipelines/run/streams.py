@@ -5,16 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from dataflow.errors import InputMoved
+from dataflow.errors import DataFlowError, InputMoved
+from dataflow.model.records import WorkRow
 from dataflow.model.status import WorkState
 from dataflow.runjob.handoff import RETRY_WAIT_SECONDS
 from dataflow.runjob.report import Tally
-
-if TYPE_CHECKING:
-    from dataflow.errors import DataFlowError
-    from dataflow.model.records import WorkRow
 
 MARGIN_SECONDS = 5.0
 """Added to the grace of interrupted runs: they notice within a second, and record that they ended."""

@@ -7,28 +7,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from dataflow.client import ClaimedRun
 from dataflow.errors import BadInput, DataFlowError, InvalidData
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.location import claim_of
 from dataflow.model.record import replace
-from dataflow.model.records import PYTHON
+from dataflow.model.records import PYTHON, PlanOutput
+from dataflow.pipelines.declare.catalog import Definition
+from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.handover.records import Destination, Target
 from dataflow.pipelines.lake.parquet_target import LakeTarget
+from dataflow.pipelines.register.interval_plan import IntervalPlan
+from dataflow.pipelines.run.facilities import Facilities
 from dataflow.pipelines.run.leases import make_patience, refuse_revoked
+from dataflow.pipelines.run.spark_sessions import SparkSessions
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.spark.frames import count_bad_rows
+from dataflow.store.store import Store
 
 if TYPE_CHECKING:
-    from dataflow.client import ClaimedRun
-    from dataflow.model.records import PlanOutput
-    from dataflow.pipelines.declare.catalog import Definition
-    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.postgres.table_target import PostgresTarget
-    from dataflow.pipelines.register.interval_plan import IntervalPlan
-    from dataflow.pipelines.run.facilities import Facilities
-    from dataflow.pipelines.run.spark_sessions import SparkSessions
-    from dataflow.store.store import Store
 
 
 def destination_of(claimed: ClaimedRun, dataset: str, store: Store) -> Destination:

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from dataflow.actions.names import get_dataset
 from dataflow.errors import BadInput, ConfigError
 from dataflow.model.location import Location
 from dataflow.model.mapping import LATEST
+from dataflow.model.records import Dataset
+from dataflow.pipelines.declare.catalog import Catalog, Definition
+from dataflow.pipelines.declare.definitions import ViewDefinition
+from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.lake.manifest import Frame, put_together
 from dataflow.pipelines.lake.published_files import is_in_lake, locate
 from dataflow.pipelines.register.interval_plan import goes_native, place_of, view_select
 from dataflow.pipelines.register.spans import list_samples
+from dataflow.pipelines.run.facilities import Facilities
 from dataflow.pipelines.sql.translation import translate
 from dataflow.pipelines.sql.types import read_type
-
-if TYPE_CHECKING:
-    from dataflow.model.records import Dataset
-    from dataflow.pipelines.declare.catalog import Catalog, Definition
-    from dataflow.pipelines.declare.definitions import ViewDefinition
-    from dataflow.pipelines.declare.settings import PipelineSettings
-    from dataflow.pipelines.run.facilities import Facilities
-    from dataflow.store.store import Store
+from dataflow.store.store import Store
 
 Schema = Mapping[str, Mapping[str, str]]
 Look = Callable[[str], None]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from typing import TYPE_CHECKING
 
 from dataflow import failpoints
 from dataflow.actions.next_commands import resubmit_command, shell
+from dataflow.client import ClaimedRun, Flow
 from dataflow.errors import (
     DataFlowError,
     FilesFailed,
@@ -22,22 +22,16 @@ from dataflow.errors import (
 )
 from dataflow.model.records import DATASET, PYTHON, VIEW
 from dataflow.model.wording import plural
+from dataflow.pipelines.declare.catalog import Definition
 from dataflow.pipelines.register.pipeline_jobs import call_for
 from dataflow.pipelines.run.dataset_run import DatasetRun
+from dataflow.pipelines.run.facilities import Facilities
 from dataflow.pipelines.run.leases import watched
 from dataflow.pipelines.run.pipeline_run import PipelineRun
 from dataflow.pipelines.run.python_run import PythonRun
 from dataflow.pipelines.run.streams import Outcome, Streams
 from dataflow.pipelines.run.view_run import ViewRun
 from dataflow.pipelines.spark.session import explained
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dataflow.client import ClaimedRun, Flow
-    from dataflow.pipelines.declare.catalog import Definition
-    from dataflow.pipelines.run.facilities import Facilities
-
 
 KINDS: dict[str, type[PipelineRun]] = {DATASET: DatasetRun, VIEW: ViewRun, PYTHON: PythonRun}
 """The class that runs each kind of pipeline."""

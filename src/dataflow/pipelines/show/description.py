@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dataflow.errors import FetchError
-from dataflow.model.record import names_of
+from dataflow.model.record import as_dict
 from dataflow.model.records import DATASET, PYTHON, VIEW
 from dataflow.model.url_text import masked_url
+from dataflow.pipelines.declare.catalog import Definition
+from dataflow.pipelines.declare.definitions import DatasetDefinition, JobDefinition, ViewDefinition
+from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.declare.sources import Auth, Files, Http, TableSource
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.authentication import NOBODY
 from dataflow.pipelines.fetch.proxies import parse_proxy
+from dataflow.pipelines.shape.shaped import RejectPolicy
 from dataflow.pipelines.show.statements import changed_fields, describe_checks, describe_pages
-
-if TYPE_CHECKING:
-    from dataflow.pipelines.declare.catalog import Definition
-    from dataflow.pipelines.declare.definitions import DatasetDefinition, JobDefinition, ViewDefinition
-    from dataflow.pipelines.declare.settings import PipelineSettings
-    from dataflow.pipelines.shape.shaped import RejectPolicy
 
 AUTH_PARTS = ("name_variable", "secret_variable", "algorithm_variable")
 
@@ -26,7 +24,6 @@ AUTH_PARTS = ("name_variable", "secret_variable", "algorithm_variable")
 def describe(definition: Definition, settings: PipelineSettings) -> dict[str, Any]:
     """The definition with defaults filled in; the variables of secrets, but never the secrets."""
     place = settings.get_place(definition.target)
-    timing = {name: getattr(definition.timing, name) for name in names_of(definition.timing)}
     url = place.url if place.is_lake else masked_url(place.url)
     target = {"connection": place.name, "url": url}
     if not place.is_lake and definition.schema:
@@ -34,7 +31,7 @@ def describe(definition: Definition, settings: PipelineSettings) -> dict[str, An
         target["table"] = f"{definition.schema}.{definition.dataset}{each}"
     head = {"pipeline": definition.job, "kind": definition.kind, "dataset": definition.dataset}
     checks = describe_checks(definition.all_checks)
-    schedule = timing | {"is_over": definition.timing.is_over}
+    schedule = as_dict(definition.timing) | {"is_over": definition.timing.is_over}
     own: dict[str, Any] = _OWN[definition.kind](definition)
     return head | own | {"target": target, "schedule": schedule, "checks": checks, "place": definition.place}
 

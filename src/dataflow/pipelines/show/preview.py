@@ -6,31 +6,29 @@ import io
 import tempfile
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from dataflow.errors import BadInput
 from dataflow.model.record import record, replace
 from dataflow.model.records import PYTHON, VIEW
 from dataflow.model.wording import plural
+from dataflow.pipelines.declare.definitions import DatasetDefinition
 from dataflow.pipelines.declare.sources import Files, Http, TableSource
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.file_source import FileSource
+from dataflow.pipelines.fetch.http_source import HttpSource
 from dataflow.pipelines.fetch.limits import Watch
 from dataflow.pipelines.fetch.page import read_page
+from dataflow.pipelines.fetch.signer import Hide
+from dataflow.pipelines.register.interval_plan import IntervalPlan
+from dataflow.pipelines.run.facilities import Facilities
 from dataflow.pipelines.shape.inference import infer_fields, read_beginning
+from dataflow.pipelines.shape.shaped import Shaped
 from dataflow.pipelines.shape.shaper import Shaper
+from dataflow.pipelines.show.plan import Outlook
 from dataflow.pipelines.show.statements import first_position, quoted_name
 from dataflow.pipelines.spark.frames import as_columns, column_types, list_rows, run_sql
 from dataflow.pipelines.spark.session import explained, new_session
-
-if TYPE_CHECKING:
-    from dataflow.pipelines.declare.definitions import DatasetDefinition
-    from dataflow.pipelines.fetch.http_source import HttpSource
-    from dataflow.pipelines.fetch.signer import Hide
-    from dataflow.pipelines.register.interval_plan import IntervalPlan
-    from dataflow.pipelines.run.facilities import Facilities
-    from dataflow.pipelines.shape.shaped import Shaped
-    from dataflow.pipelines.show.plan import Outlook
 
 SHOWN_REJECTS = 100
 

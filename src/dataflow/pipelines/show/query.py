@@ -10,6 +10,7 @@ from dataflow.actions.names import get_dataset
 from dataflow.actions.next_commands import shell
 from dataflow.errors import Conflict, InputMoved
 from dataflow.model.record import record
+from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.handover.published_table import PublishedTable
 from dataflow.pipelines.lake.manifest import Frame, Whole, put_together
 from dataflow.pipelines.lake.published_files import LakeChunk, locate
@@ -17,11 +18,10 @@ from dataflow.pipelines.register.published_tables import is_in_table, list_table
 from dataflow.pipelines.spark.frames import fill_types, open_frame, open_whole, quoted
 from dataflow.pipelines.spark.session import end_session, new_session
 from dataflow.pipelines.sql.translation import translate
+from dataflow.store.store import Store
 
 if TYPE_CHECKING:
-    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.spark.annotations import SparkSession
-    from dataflow.store.store import Store
 
 
 @record

@@ -8,24 +8,22 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from dataflow.errors import UnknownColumns
 from dataflow.model.dataid import sort_key
-from dataflow.model.record import names_of, replace
+from dataflow.model.record import as_dict, replace
 from dataflow.model.records import DATASET
+from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
 from dataflow.pipelines.declare.sources import Files, Http
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.pagination import Offset, PageNumber
 from dataflow.pipelines.handover.records import Destination
+from dataflow.pipelines.register.interval_plan import IntervalPlan
+from dataflow.pipelines.run.facilities import Facilities
 from dataflow.pipelines.run.verdict import fields_of
+from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.shape.fields import Field
-
-if TYPE_CHECKING:
-    from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
-    from dataflow.pipelines.register.interval_plan import IntervalPlan
-    from dataflow.pipelines.run.facilities import Facilities
-    from dataflow.pipelines.shape.checks import Check
 
 UNKNOWN_COLUMNS = "-- the columns are not known until an input is published"
 
@@ -76,8 +74,7 @@ def describe_pages(source: Http) -> str:
 def changed_fields(made: object) -> dict[str, Any]:
     """The fields of a record that differ from their defaults."""
     plain = type(made)()
-    values = {name: getattr(made, name) for name in names_of(made)}
-    return {name: value for name, value in values.items() if value != getattr(plain, name)}
+    return {name: value for name, value in as_dict(made).items() if value != getattr(plain, name)}
 
 
 def _first_step(plan: IntervalPlan, facilities: Facilities) -> dict[str, Any]:
