@@ -45,10 +45,7 @@ class Attributes:
 
     def text(self, name: str) -> str:
         """A string; "" for None."""
-        value = self(name)
-        if value is not None and not isinstance(value, str):
-            raise self.wrong(name, f"must be a string, got {quoted(repr(value))}")
-        return value or ""
+        return self._of(name, str | None, "a string") or ""
 
     def name(self, name: str) -> str:
         """A valid dataset name."""
@@ -67,26 +64,19 @@ class Attributes:
 
     def switch(self, name: str) -> bool:
         """True or False, not a string such as "true"."""
-        value = self(name)
-        if not isinstance(value, bool):
-            raise self.wrong(name, f"must be True or False, got {quoted(repr(value))}")
-        return value
+        return bool(self._of(name, bool, "True or False"))
 
     def number(self, name: str, kind: type[int] | type[float]) -> Any:
         """A number that is not negative."""
-        value = self(name)
-        fits = isinstance(value, int | kind) and not isinstance(value, bool)
-        if not fits or not 0 <= value <= LARGEST:
-            kinds = "a whole number" if kind is int else "a number"
-            raise self.wrong(name, f"must be {kinds} from 0 to {LARGEST}, got {quoted(repr(value))}")
+        wanted = f"{'a whole number' if kind is int else 'a number'} from 0 to {LARGEST}"
+        value = self._of(name, int | kind, wanted)
+        if isinstance(value, bool) or not 0 <= value <= LARGEST:
+            raise self.wrong(name, f"must be {wanted}, got {quoted(repr(value))}")
         return kind(value)
 
     def items(self, name: str, example: str = '"orders"') -> list[Any]:
         """The items of a list or tuple."""
-        value = self(name)
-        if not isinstance(value, (list, tuple)):
-            raise self.wrong(name, f"must be a list, such as [{example}], got {quoted(repr(value))}")
-        return list(value)
+        return list(self._of(name, list | tuple, f"a list, such as [{example}]"))
 
     def checks(self) -> tuple[Check, ...]:
         """The declared checks."""
@@ -95,6 +85,12 @@ class Attributes:
             if not isinstance(check, Check):
                 raise self.wrong("checks", f"holds {quoted(repr(check))}, which is not a check")
         return found
+
+    def _of(self, name: str, kinds: Any, wanted: str) -> Any:
+        value = self(name)
+        if not isinstance(value, kinds):
+            raise self.wrong(name, f"must be {wanted}, got {quoted(repr(value))}")
+        return value
 
     def wrong(self, name: str, what: str) -> BadInput:
         """An error about one attribute."""

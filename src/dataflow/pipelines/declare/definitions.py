@@ -245,11 +245,14 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
     """
     get = Attributes(found, bases.ViewPipeline)
     timing = read_timing(get)
-    for name in map(str, list_named(found.thing)):
+    named = list_named(found.thing)
+    if not named:
+        raise get.wrong("dataset_pipeline", "names no dataset")
+    for name in map(str, named):
         if name in broken and name not in known:
             where = broken[name].partition(": ")[0]
             raise get.wrong("dataset_pipeline", f"is {quoted(name)}, which cannot be loaded: see {where}")
-    inputs = _view_inputs(get, known, timing)
+    inputs = tuple(_view_input(get, name, known, timing) for name in named)
     first = known[inputs[0].dataset]
     query = get.text("query")
     if query and (get.text("where_clause") or get.text("join_clause") or get("fields") is not True):
@@ -260,7 +263,8 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
         job=found.name,
         dataset=get.name("view_name"),
         inputs=inputs,
-        fields=_view_fields(get, inputs[0].dataset),
+        # "__all__", as in the first Data Flow, is all columns of the dataset and none of the joined ones.
+        fields=[f'"{inputs[0].dataset}".*'] if get("fields") == EVERY_FIELD else get("fields"),
         join=get.text("join_clause"),
         where=get.text("where_clause"),
         query=query,
@@ -273,12 +277,6 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
         timing=timing,
         place=get.place,
     )
-
-
-def _view_fields(get: Attributes, dataset: str) -> Any:
-    """`'__all__'`, as in the first Data Flow, is all columns of the dataset and none of the joined ones."""
-    fields = get("fields")
-    return [f'"{dataset}".*'] if fields == EVERY_FIELD else fields
 
 
 def define_job(found: Found, datasets: Mapping[str, str]) -> JobDefinition:
@@ -344,13 +342,6 @@ def list_named(thing: Any) -> list[Any]:
     return [
         getattr(item, "__name__", item) for item in (given if isinstance(given, (list, tuple)) else [given])
     ]
-
-
-def _view_inputs(get: Attributes, known: Mapping[str, Definition], timing: Timing) -> tuple[JobInput, ...]:
-    named = list_named(get.thing)
-    if not named:
-        raise get.wrong("dataset_pipeline", "names no dataset")
-    return tuple(_view_input(get, name, known, timing) for name in named)
 
 
 def _view_input(get: Attributes, name: Any, known: Mapping[str, Definition], timing: Timing) -> JobInput:

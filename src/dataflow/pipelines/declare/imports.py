@@ -132,18 +132,15 @@ def _kind_of(module: str, name: str, files: Collection[str]) -> str:
     if root != OWN:
         return OTHER
     if not rest:
-        return CONSTANT if name in CONSTANTS else OTHER if _is_public(name) else FOREIGN
+        public = sys.modules[OWN].__all__  # importing the package here would break the layers
+        is_ours = name == "*" or name in public or _exists(f"{OWN}.{name}")
+        return CONSTANT if name in CONSTANTS else OTHER if is_ours else FOREIGN
     if rest in (["constants"], ["config"]) and not _has(module, name):
         return CONSTANT
     if rest[0] in PIPELINE_MODULES:
         # A whole module is not needed: its classes are known by their own names.
         return FOREIGN if len(rest) == 1 and name.islower() else SIBLING
     return OTHER if _exists(module) else FOREIGN
-
-
-def _is_public(name: str) -> bool:
-    public = sys.modules[OWN].__all__  # importing the package here would break the layers
-    return name == "*" or name in public or _exists(f"{OWN}.{name}")
 
 
 def _has(module: str, name: str) -> bool:

@@ -37,14 +37,16 @@ def convert_constants(source: Source) -> tuple[str, list[FileChange]]:
             found.append(FileChange(node.lineno, "", f"removed {read[1]}", why, (source.without(node),)))
     text, changes = _apply(source, found, [])
     kept = [node for node in ast.parse(text).body if not isinstance(node, (ast.Import, ast.ImportFrom))]
-    return (text if any(not _is_docstring(node) for node in kept) else ""), changes
+    strings = [node for node in kept if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)]
+    return (text if len(kept) > len(strings) else ""), changes
 
 
 def find_retries(tree: ast.AST) -> tuple[int, str] | None:
     """The line of an Airflow default_args with retries, and the retries as attributes of a pipeline."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
-            given = {ast.unparse(key).strip("'"): value for key, value in _pairs(node)}
+            pairs = zip(node.keys, node.values, strict=True)
+            given = {ast.unparse(key).strip("'"): value for key, value in pairs if key is not None}
             count = given.get("retries")
             if isinstance(count, ast.Constant) and isinstance(count.value, int) and count.value > 0:
                 delay = _seconds(given.get("retry_delay"))
@@ -87,17 +89,14 @@ def _find_sibling_imports(source: Source, classes: PipelineClasses) -> list[File
     for node in source.tree.body:
         imported = list_imported(node, ())
         plain = [one for one in imported if one.kind == SIBLING and one.bound == one.name]
-        known = [one for one in plain if one.name in classes.renamed or _is_known(one.name, classes)]
+        # The loader provides the pipelines of all files to each of them.
+        provided = {one.name for one in classes.table if "Pipeline" in one.name}
+        known = [one for one in plain if one.name in classes.renamed or one.name in provided]
         if plain and len(imported) == len(known):
             why = "pipelines of other files are known by their names"
             edit = source.without(node)
             found.append(FileChange(node.lineno, "", f"removed `{source.shown(node)}`", why, (edit,)))
     return found
-
-
-def _is_known(name: str, classes: PipelineClasses) -> bool:
-    """True if the loader provides a class to all files."""
-    return name in classes.table and "Pipeline" in name
 
 
 def _carry_retries(source: Source, found: list[FileChange]) -> list[FileChange]:
@@ -113,10 +112,6 @@ def _carry_retries(source: Source, found: list[FileChange]) -> list[FileChange]:
     return [replace(one, **carried.get(one.line, {})) for one in found]
 
 
-def _pairs(node: ast.Dict) -> list[tuple[ast.expr, ast.expr]]:
-    return [(key, value) for key, value in zip(node.keys, node.values, strict=True) if key is not None]
-
-
 def _seconds(delay: ast.expr | None) -> str:
     """Airflow's retry_delay as an attribute of a pipeline."""
     if not isinstance(delay, ast.Call):
@@ -126,10 +121,6 @@ def _seconds(delay: ast.expr | None) -> str:
         return f"; retry_delay_seconds = {datetimes.timedelta(**parts).total_seconds():g}"
     except (TypeError, ValueError):
         return ""
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _is_installed(module: str) -> bool:

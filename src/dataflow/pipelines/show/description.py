@@ -9,7 +9,7 @@ from dataflow.model.record import as_dict
 from dataflow.model.records import DATASET, PYTHON, VIEW
 from dataflow.model.url_text import masked_url
 from dataflow.pipelines.declare.catalog import Definition
-from dataflow.pipelines.declare.definitions import DatasetDefinition, JobDefinition, ViewDefinition
+from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
 from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.declare.sources import Auth, Files, Http, TableSource
 from dataflow.pipelines.fetch.address import parse_address
@@ -43,10 +43,6 @@ def over_note(definition: Definition) -> str:
     return f"starts after its end; run one with --dataid, or change end_date: {definition.place}"
 
 
-def _job(definition: JobDefinition) -> dict[str, Any]:
-    return {"inputs": [str(item) for item in definition.inputs], "mode": definition.mode}
-
-
 def _dataset(definition: DatasetDefinition) -> dict[str, Any]:
     mapping = [
         {"source": field.source, "column": field.column, "type": field.definition}
@@ -66,9 +62,9 @@ def _dataset(definition: DatasetDefinition) -> dict[str, Any]:
 
 
 def _view(definition: ViewDefinition) -> dict[str, Any]:
-    fields = (
-        definition.fields if definition.fields is True else [list(_pair(item)) for item in definition.fields]
-    )
+    fields = definition.fields
+    if fields is not True:
+        fields = [[item] if isinstance(item, str) else list(item) for item in fields]
     found: dict[str, Any] = {"reads": list(definition.reads), "dialect": definition.dialect}
     if definition.query:
         found["query"] = definition.query
@@ -77,11 +73,11 @@ def _view(definition: ViewDefinition) -> dict[str, Any]:
     return found | {"params": dict(definition.params), "materialized": definition.materialized}
 
 
-_OWN: dict[str, Any] = {DATASET: _dataset, VIEW: _view, PYTHON: _job}
-
-
-def _pair(field: Any) -> tuple[str, ...]:
-    return (field,) if isinstance(field, str) else tuple(field)
+_OWN: dict[str, Any] = {
+    DATASET: _dataset,
+    VIEW: _view,
+    PYTHON: lambda job: {"inputs": [str(item) for item in job.inputs], "mode": job.mode},
+}
 
 
 def _source(source: Http | Files | TableSource) -> dict[str, Any]:

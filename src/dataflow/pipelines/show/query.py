@@ -12,7 +12,7 @@ from dataflow.errors import Conflict, InputMoved
 from dataflow.model.record import record
 from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.handover.published_table import PublishedTable
-from dataflow.pipelines.lake.manifest import Frame, Whole, put_together
+from dataflow.pipelines.lake.manifest import Frame, put_together
 from dataflow.pipelines.lake.published_files import LakeChunk, locate
 from dataflow.pipelines.register.published_tables import is_in_table, list_tables, read_tables
 from dataflow.pipelines.spark.frames import fill_types, open_frame, open_whole, quoted
@@ -127,10 +127,6 @@ def _is_merged(tables: Mapping[str, tuple[PublishedTable, ...]], name: str) -> b
     return any(not table.partition_column and not table.is_interval for table in tables.get(name, ()))
 
 
-def _put_together(frames: list[Frame], is_partitioned: bool) -> Frame | Whole:
-    return put_together(frames) if is_partitioned or not frames else frames[0]
-
-
 def _ask(
     child: SparkSession, question: Question, most: int, fetched: Mapping[str, list[Frame]]
 ) -> QueryResult:
@@ -139,8 +135,8 @@ def _ask(
         for name, chunks in question.chunks.items()
     }
     for name, found in {**frames, **fetched}.items():
-        whole = _put_together(found, name in question.partitioned)
-        rows = open_whole(child, whole) if isinstance(whole, Whole) else open_frame(child, whole)
+        is_whole = name in question.partitioned or not found
+        rows = open_whole(child, put_together(found)) if is_whole else open_frame(child, found[0])
         rows.createOrReplaceTempView(quoted(name))
     child.conf.set("spark.sql.runSQLOnFiles", "false")  # names refer to datasets, never to files
     answer = child.sql(question.sql)
