@@ -240,7 +240,7 @@ class Flow:
         self._config = config
         self._store = store
         self._is_beside = presence is not None
-        self._presence = presence or Presence(config.lock_dir, store)
+        self.presence = presence or Presence(config.lock_dir, store)
         self._caller = _Caller(config, store, KnownSecrets() if known is None else known)
 
     def __enter__(self) -> Flow:
@@ -252,20 +252,12 @@ class Flow:
     def close(self) -> None:
         """Close the connection."""
         if not self._is_beside:
-            self._presence.release()
+            self.presence.release()
         self._store.close()
 
     def beside(self, store: Store) -> Flow:
         """The same claimant on another connection to the store, for another thread."""
-        return Flow(self._config, store, self._caller.known, self._presence)
-
-    def interrupt(self, error: BaseException) -> float:
-        """Make the runs of all threads end with this error; return how many seconds they get to do so."""
-        return self._presence.interrupt(error)
-
-    def leave_running(self) -> None:
-        """Let others take the runs that this process could not end, but not before it is gone."""
-        self._presence.leave_running()
+        return Flow(self._config, store, self._caller.known, self.presence)
 
     def make_ready(self, dataset: str, dataids: Iterable[str], again: bool = False) -> int:
         """Mark chunks as ready; return how many were not ready before."""
@@ -316,7 +308,7 @@ class Flow:
     @contextmanager
     def _kept(self, claimed: ClaimedRun) -> Iterator[None]:
         """Renew the run's lease meanwhile."""
-        with self._presence.keep(claimed) as heartbeat:
+        with self.presence.keep(claimed) as heartbeat:
             claimed.kept_by(heartbeat)
             try:
                 yield
@@ -325,7 +317,7 @@ class Flow:
 
     def _handoff(self, request: JobRequest) -> Handoff:
         plan = get_plan(self._store, request.job)
-        claimant = make_claimant(self._config, self._presence.get_token())
+        claimant = make_claimant(self._config, self.presence.get_token())
         return Handoff(with_canonical_dataid(request, plan), self._caller, plan, claimant)
 
     def _take(self, handoff: Handoff) -> ClaimedRun | None:
@@ -336,7 +328,7 @@ class Flow:
                 try:
                     attempt = handoff.begin(run, exchange.began_at)
                     found = self._start(handoff, attempt)
-                    self._presence.refuse_interrupted()  # it came meanwhile, and ended a check, too
+                    self.presence.refuse_interrupted()  # it came meanwhile, and ended a check, too
                 except BaseException as error:
                     self._finish(handoff, not_begun(run, type(error).__name__))
                     raise
@@ -354,7 +346,7 @@ class Flow:
         if attempt.ending is not None:
             return attempt.ending
         log = RunLog(self._config.log_dir, attempt.run.run_id)
-        claimed = ClaimedRun(attempt, log, self._caller.known, self._presence)
+        claimed = ClaimedRun(attempt, log, self._caller.known, self.presence)
         if not self._config.checks:
             return claimed
         with self._kept(claimed):
@@ -365,7 +357,7 @@ class Flow:
             return handoff.finish(ending)
         except errors.StoreError:
             # The store still counts the run as ours; others are to see at once that we are gone.
-            self._presence.leave_file()
+            self.presence.leave_file()
             raise
 
 

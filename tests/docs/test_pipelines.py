@@ -42,7 +42,7 @@ def spans_of(cell: str) -> list[str]:
 )
 def test_every_attribute_has_its_row_with_its_default(title: str, base: type) -> None:
     shown = {name: row[1].strip("`") for row in list_rows(SECTIONS[title]) for name in spans_of(row[0])}
-    assert set(shown) == set(base.__annotations__)
+    assert set(shown) == set(bases.list_attributes(base))
     for name, text in shown.items():
         if hasattr(base, name):
             assert ast.literal_eval(text) == getattr(base, name), name

@@ -112,7 +112,7 @@ class Job(Timed):
 
 def list_attributes(base: type) -> list[str]:
     """The names of all attributes that a class derived from this base may have."""
-    return [name for one in base.__mro__[:-1] for name in (*vars(one), *one.__annotations__)]
+    return [name for one in base.__mro__[:-1] for name in one.__annotations__]
 
 
 def job(

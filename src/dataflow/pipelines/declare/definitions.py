@@ -36,11 +36,14 @@ class Declared:
     """The properties of every definition, with defaults that most kinds share."""
 
     __slots__ = ()
+    job: str
+    place: str
     kind = ""
     inputs: tuple[JobInput, ...] = ()
     mode = "partition"
     schema = ""
     checks: tuple[Check, ...] = ()
+    mapped: tuple[Field, ...] = ()
     write = "replace"
     comment = ""
     indexes: tuple[tuple[str, ...], ...] = ()
@@ -52,6 +55,11 @@ class Declared:
         return ", ".join(self.outputs)
 
     @property
+    def origin(self) -> str:
+        """Its place and name, for messages."""
+        return f"{self.place}: {self.job}"
+
+    @property
     def outputs(self) -> tuple[str, ...]:
         """The datasets it makes."""
         return (self.dataset,)
@@ -60,11 +68,6 @@ class Declared:
     def reads(self) -> tuple[str, ...]:
         """The datasets it reads, the main one first."""
         return tuple(dict.fromkeys(item.dataset for item in self.inputs))
-
-    @property
-    def mapped(self) -> tuple[Field, ...]:
-        """The fields of its mapping."""
-        return ()
 
     @property
     def declared_columns(self) -> Mapping[str, str] | None:
@@ -106,7 +109,7 @@ class DatasetDefinition(Declared):
     job: str
     dataset: str
     source: Http | Files | TableSource
-    fields: tuple[Field, ...]
+    mapped: tuple[Field, ...]  # the fields of its mapping
     has_others: bool  # `...` in the mapping: all other source fields, under their own names
     target: str
     schema: str
@@ -121,14 +124,9 @@ class DatasetDefinition(Declared):
     place: str  # file:line, for messages
 
     @property
-    def mapped(self) -> tuple[Field, ...]:
-        """The declared fields, without those that `...` stands for."""
-        return self.fields
-
-    @property
     def declared_columns(self) -> Mapping[str, str] | None:
         """The columns of the mapping; None if it also takes all other fields."""
-        return None if self.has_others else {field.column: field.type.sql for field in self.fields}
+        return None if self.has_others else {field.column: field.type.sql for field in self.mapped}
 
     @property
     def dataid_column(self) -> str:
@@ -138,7 +136,7 @@ class DatasetDefinition(Declared):
     @property
     def fingerprint(self) -> str:
         """Equal for equal rows from an equal source: only then can a run take over what another published."""
-        rows = (self.source, self.fields, self.has_others, self.checks, self.rejects)
+        rows = (self.source, self.mapped, self.has_others, self.checks, self.rejects)
         table = (self.mode, self.write, self.partition_column)
         return hashlib.sha256(repr((rows, table)).encode()).hexdigest()
 
@@ -203,7 +201,7 @@ def define_dataset(found: Found) -> DatasetDefinition:
         job=found.name,
         dataset=get.name("table_name"),
         source=_source(get),
-        fields=fields,
+        mapped=fields,
         has_others=... in mapping,
         target=get.text("target_db") or LAKE,
         schema=get.text("target_schema"),
@@ -223,14 +221,14 @@ def define_dataset(found: Found) -> DatasetDefinition:
 
 def _check_columns(get: Attributes, definition: DatasetDefinition) -> None:
     """Refuses checks and indexes on unknown columns; with `...` in the mapping any column may exist."""
-    if definition.write == "merge" and not any(field.primary_key for field in definition.fields):
+    if definition.write == "merge" and not any(field.primary_key for field in definition.mapped):
         raise get.wrong("write", 'is "merge", which needs a PRIMARY KEY in field_mapping')
     if definition.has_others:
         return
     with get.saying("checks"):
-        complete_checks(definition.checks, definition.fields)
+        complete_checks(definition.checks, definition.mapped)
     own = [definition.partition_column] if definition.mode == "partition" else []
-    columns = [field.column for field in definition.fields] + own
+    columns = [field.column for field in definition.mapped] + own
     for name in (name for index in definition.indexes for name in index):
         if name not in columns:
             raise get.wrong(

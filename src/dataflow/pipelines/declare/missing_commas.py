@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from dataflow.model.wording import quoted
-from dataflow.pipelines.declare.source_text import Edit, FileChange, Source
+from dataflow.pipelines.declare.source_text import Edit, FileChange, Source, list_assigned
 
 PARTS = {"field_mapping": 3, "fields": 2, "indexes": 1, "dataset_pipeline": 1}
 """The number of strings in a complete item, by the suffix of the name the list is assigned to."""
@@ -86,11 +86,9 @@ def _list_assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
     """The assignments of a file and its classes."""
     for body in [tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))]:
         for node in body:
-            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
             value = getattr(node, "value", None)
-            for target in targets:
-                if isinstance(target, ast.Name) and isinstance(value, ast.expr):
-                    yield target.id, value
+            if isinstance(value, ast.expr):
+                yield from ((name, value) for name in list_assigned(node))
 
 
 def _list_items(value: ast.expr) -> list[ast.expr]:

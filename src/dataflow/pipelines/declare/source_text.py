@@ -101,6 +101,12 @@ class Source:
         return [(piece, start + len(text[:end].encode())) for piece, end in _list_literals(text)]
 
 
+def list_assigned(node: ast.stmt) -> list[str]:
+    """The plain names that a statement assigns."""
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
 def apply_edits(text: bytes, edits: Iterable[Edit]) -> str:
     """The text with the edits applied; of two that overlap, the larger one wins."""
     made, position = [], 0

@@ -29,6 +29,11 @@ class Manifest:
     columns: Columns
     files: tuple[StagedFile, ...]
 
+    def open(self, path: str) -> Frame:
+        """Its files as one table; `path` is that of the manifest."""
+        folder = os.path.dirname(path)
+        return Frame(tuple(os.path.join(folder, file.path) for file in self.files), self.columns)
+
     @property
     def rows(self) -> int:
         """Total rows of the files."""
@@ -99,8 +104,7 @@ def read_manifest(path: str) -> Manifest:
 
 def read_frame(path: str) -> Frame:
     """The data files of the version whose manifest is at that location."""
-    manifest, folder = read_manifest(path), os.path.dirname(path)
-    return Frame(tuple(os.path.join(folder, file.path) for file in manifest.files), manifest.columns)
+    return read_manifest(path).open(path)
 
 
 def put_together(frames: Iterable[Frame]) -> Whole:

@@ -135,7 +135,7 @@ class PipelineClasses:
                 f"the first Data Flow did not run it. To run it, rename it {one.name}{self.likely[one.name]}"
             )
         edit = Edit(start, start + len(one.name.encode()), new)
-        return FileChange(one.line, "", f"renamed class {one.name} to {new}", why, (edit,))
+        return FileChange(one.node.lineno, "", f"renamed class {one.name} to {new}", why, (edit,))
 
     def _find_attributes(self, one: Written, word: str) -> Iterator[FileChange]:
         known = bases.list_attributes(BASES[word])
@@ -207,4 +207,4 @@ class PipelineClasses:
 
 
 def _lost(one: Written, change: str, why: str, edit: Edit | None = None, line: int = 0) -> FileChange:
-    return FileChange(line or one.line, "", change, why, (edit,) if edit else (), is_lost=True)
+    return FileChange(line or one.node.lineno, "", change, why, (edit,) if edit else (), is_lost=True)

@@ -26,8 +26,12 @@ def make_target(
 ) -> PostgresTarget:
     """The table of a dataset pipeline, or of one interval of a view pipeline."""
     definition = plan.definition
+    columns = tuple(
+        Column(field.column, field.type.ddl, field.not_null, field.primary_key, field.unique)
+        for field in fields
+    )
     name = definition.table_of(plan.dataid)
-    table = Table(definition.schema, name, _columns(fields), definition.indexes, definition.comment)
+    table = Table(definition.schema, name, columns, definition.indexes, definition.comment)
     options = Options(
         definition.write, definition.kind == VIEW, definition.partition_column, copy_tasks=streams
     )
@@ -63,10 +67,3 @@ def connect_to(setting: Connection) -> DatabaseLogin:
     given = f"{user}:{percent_encode(setting.password)}@"
     url = f"{scheme}://{given}{hosts}{path}{'?' + query if query else ''}"
     return DatabaseLogin(setting.name, url)
-
-
-def _columns(fields: tuple[Field, ...]) -> tuple[Column, ...]:
-    return tuple(
-        Column(field.column, field.type.ddl, field.not_null, field.primary_key, field.unique)
-        for field in fields
-    )

@@ -105,7 +105,7 @@ class IntervalPlan:
             one.dataset.name: dict(frames[one.dataset.name].columns) if one.location else _declared(one)
             for one in self.inputs
         }
-        return SparkSteps(translate(self.select, definition.dialect, schema, place_of(definition)), frames)
+        return SparkSteps(translate(self.select, definition.dialect, schema, definition.origin), frames)
 
 
 def plan_interval(
@@ -138,7 +138,7 @@ def _plan_view(plan: IntervalPlan, constants: Mapping[str, object]) -> IntervalP
         return replace(plan, select=view_select(definition, plan.span, constants))
     if definition.dialect != "postgres":
         raise BadInput(
-            f'{definition.place}: {definition.job}.dialect is "{definition.dialect}", but all its datasets '
+            f'{definition.origin}.dialect is "{definition.dialect}", but all its datasets '
             f"are in {definition.target}, which runs PostgreSQL's SQL. Write it in that and remove dialect, "
             'or move the datasets to the lake, where Spark computes it: target_db = "lake".'
         )
@@ -180,7 +180,7 @@ def view_select(
     `tables` maps its datasets to table names in a database.
     """
     view = View(
-        place_of(definition),
+        definition.origin,
         definition.reads,
         definition.fields,
         definition.join,
@@ -208,8 +208,3 @@ def _declared(item: PlannedInput) -> dict[str, str]:
             f"known. Run it first: dataflow run {item.job}"
         )
     return dict(item.declared)
-
-
-def place_of(definition: ViewDefinition) -> str:
-    """The place and name of a view, for messages."""
-    return f"{definition.place}: {definition.job}"

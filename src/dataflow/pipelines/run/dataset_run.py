@@ -19,10 +19,8 @@ from dataflow.pipelines.handover.records import REJECTS, Part, Published, Target
 from dataflow.pipelines.register.interval_plan import plan_interval
 from dataflow.pipelines.register.spans import Span
 from dataflow.pipelines.run.facilities import Facilities
-from dataflow.pipelines.run.feed import Feeder
-from dataflow.pipelines.run.leases import refuse_lost
-from dataflow.pipelines.run.pipeline_run import PipelineRun
-from dataflow.pipelines.run.source_reader import SourceReader
+from dataflow.pipelines.run.pipeline_run import PipelineRun, refuse_lost
+from dataflow.pipelines.run.source_reader import Feeder, SourceReader
 from dataflow.pipelines.run.stage_tasks import StageParts
 from dataflow.pipelines.run.targets import discarding, pipeline_target
 from dataflow.pipelines.run.verdict import Judgement
@@ -64,7 +62,7 @@ class DatasetRun(PipelineRun):
         """Does the work; the claim publishes the output when this returns."""
         definition, claimed = self._definition, self._claimed
         source = self._open_source()
-        fields = definition.fields
+        fields = definition.mapped
         if definition.has_others:
             fields = infer_fields(fields, source.first_body(), source.kind, source.results_key)
         target = pipeline_target(self._plan, fields, claimed, self._facilities)

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from dataflow.errors import BadInput, UnknownName
+from dataflow.errors import BadInput, InvalidData, UnknownName
 from dataflow.model.location import Location
 from dataflow.model.mapping import PREVIOUS, SAME
 from dataflow.model.record import record
@@ -148,9 +148,13 @@ class JobRun:
         """Adds a line to the run's log."""
         self._surroundings.log(str(text))
 
-    def list_unwritten(self) -> list[str]:
-        """The declared outputs that were not written."""
-        return [dataset for dataset, _ in self._facts.outputs if dataset not in self._written]
+    def refuse_unwritten(self, place: str = "") -> None:
+        """Raises InvalidData if a declared output was not written; `place` is that of the declaration."""
+        missing = [dataset for dataset, _ in self._facts.outputs if dataset not in self._written]
+        if missing:
+            advice = f" Call run.write({missing[0]!r}, frame), or remove it from outputs: {place}"
+            names = " and ".join(missing)
+            raise InvalidData(f"{self.job} ended without writing {names}.{advice if place else ''}")
 
     def _find_source(self, name: str) -> PinnedInput | None:
         sources, declared = self._facts.sources, self._facts.declared

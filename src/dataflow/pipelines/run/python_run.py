@@ -10,21 +10,20 @@ from typing import TYPE_CHECKING
 from dataflow.actions.dataset_rules import is_automatic
 from dataflow.actions.prepare import InputChunk
 from dataflow.client import ClaimedRun
-from dataflow.errors import BadInput, DataFlowError, InputMoved, InvalidData, JobFailed
+from dataflow.errors import BadInput, DataFlowError, InputMoved, JobFailed
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST
 from dataflow.model.wording import plural
 from dataflow.pipelines.declare.definitions import JobDefinition
 from dataflow.pipelines.declare.loader import importable
-from dataflow.pipelines.lake.manifest import Frame
+from dataflow.pipelines.lake.manifest import Columns, Frame
 from dataflow.pipelines.lake.parquet_target import LakeTarget
 from dataflow.pipelines.register.published_tables import list_tables, read_tables
 from dataflow.pipelines.register.spans import Span, interval_of, span_of
 from dataflow.pipelines.run.facilities import Facilities
 from dataflow.pipelines.run.job_run import Facts, JobRun, PinnedInput, input_name
-from dataflow.pipelines.run.leases import refuse_lost
-from dataflow.pipelines.run.outputs import Columns, Outputs
-from dataflow.pipelines.run.pipeline_run import PipelineRun
+from dataflow.pipelines.run.outputs import Outputs
+from dataflow.pipelines.run.pipeline_run import PipelineRun, refuse_lost
 from dataflow.pipelines.run.targets import destination_of, lake_target
 from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.spark.frames import open_frame
@@ -54,7 +53,7 @@ class PythonRun(PipelineRun):
             with self._outputs:
                 with importable(self._facilities.config.project_dir):
                     self._call(run)
-                self._refuse_unwritten(run)
+                run.refuse_unwritten(self._definition.place)
                 refuse_lost(self._claimed)
                 self._publish()
         finally:  # what this run, and killed runs before it, read from tables
@@ -130,14 +129,6 @@ class PythonRun(PipelineRun):
             if frame.filename.startswith(folder):
                 return f"{frame.filename.removeprefix(folder)}:{frame.lineno}"
         return self._definition.place
-
-    def _refuse_unwritten(self, run: JobRun) -> None:
-        missing = run.list_unwritten()
-        if missing:
-            raise InvalidData(
-                f"{self._definition.job} ended without writing {' and '.join(missing)}. "
-                f"Call run.write({missing[0]!r}, frame), or remove it from outputs: {self._definition.place}"
-            )
 
     def _make_target(self, dataset: str, columns: Columns) -> LakeTarget:
         destination = destination_of(self._claimed, dataset, self._facilities.store)

@@ -16,19 +16,19 @@ from dataflow.actions.locations import is_local
 from dataflow.actions.shell_names import shell_name
 from dataflow.config.project import get_working_dir
 from dataflow.config.settings import load_config
-from dataflow.errors import BadInput, InvalidData
+from dataflow.errors import BadInput
 from dataflow.model.grain import Grain
 from dataflow.model.location import Location, lake_location
 from dataflow.model.mapping import LATEST, SAME
 from dataflow.model.wording import plural
 from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.handover.records import Destination, Target
-from dataflow.pipelines.lake.manifest import Frame
+from dataflow.pipelines.lake.manifest import Columns, Frame
 from dataflow.pipelines.lake.parquet_target import FolderTarget, LakeTarget
 from dataflow.pipelines.lake.published_files import tell_place
 from dataflow.pipelines.register.spans import Span, span_of
 from dataflow.pipelines.run.job_run import Facts, JobRun, PinnedInput, input_name
-from dataflow.pipelines.run.outputs import Columns, Outputs
+from dataflow.pipelines.run.outputs import Outputs
 from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.spark.frames import count_bad_rows
 from dataflow.pipelines.spark.session import find_session, start_session
@@ -58,9 +58,7 @@ def spark_run(session: SparkSession | None = None) -> Iterator[JobRun]:
                 if error.code:
                     raise
                 ended = error  # the script claims success, so its outputs must exist
-            missing = run.list_unwritten()
-            if missing:
-                raise InvalidData(f"{facts.job} ended without writing {' and '.join(missing)}.")
+            run.refuse_unwritten()
             script.publish()
             if ended is not None:
                 raise ended

@@ -66,21 +66,13 @@ class SparkSessions:
 
     def __init__(self, shared: SharedSession, facilities: Facilities) -> None:
         self.shared = shared
+        self.log_path = shared.log_path
         self._facilities = facilities
         self._child: SparkSession | None = None
         self._run: Run | None = None
         self._said_before = 0
         self._slots = 0
         self._lock = threading.Lock()
-
-    @property
-    def log_path(self) -> str:
-        """Where Spark writes its own log."""
-        return self.shared.log_path
-
-    def lend(self, session: SparkSession) -> None:
-        """Uses an existing session."""
-        self.shared.lend(session)
 
     @contextmanager
     def running(self, run: Run) -> Iterator[None]:

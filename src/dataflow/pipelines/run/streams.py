@@ -5,26 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from dataflow.errors import DataFlowError, InputMoved
 from dataflow.model.records import WorkRow
 from dataflow.model.status import WorkState
 from dataflow.runjob.handoff import RETRY_WAIT_SECONDS
+from dataflow.runjob.presence import Presence
 from dataflow.runjob.report import Tally
 
 MARGIN_SECONDS = 5.0
 """Added to the grace of interrupted runs: they notice within a second, and record that they ended."""
-
-
-class Claims(Protocol):
-    """The claims that the streams hold together."""
-
-    def interrupt(self, error: BaseException) -> float:
-        """Makes all runs end with this error; returns how many seconds they get to do so."""
-
-    def leave_running(self) -> None:
-        """Lets others take the runs that this process could not end, but not before it is gone."""
 
 
 class Outcome(Tally):
@@ -61,7 +51,7 @@ class Streams:
                     self._is_exhausted = self._ended == ended_before
                     self._changed.notify_all()
 
-    def drain_in_threads(self, streams: Sequence[Callable[[], None]], claims: Claims) -> None:
+    def drain_in_threads(self, streams: Sequence[Callable[[], None]], presence: Presence) -> None:
         """Runs each stream in a thread; raises the first error once all have ended their current run.
 
         When this thread is interrupted, all runs are; those that outlast their grace are left running.
@@ -75,11 +65,13 @@ class Streams:
             self._wait_for_all(None)
         except BaseException as error:
             try:
-                self._stop()
-                self._wait_for_all(claims.interrupt(error) + MARGIN_SECONDS)
+                with self._changed:
+                    self._is_broken = True
+                    self._changed.notify_all()
+                self._wait_for_all(presence.interrupt(error) + MARGIN_SECONDS)
             finally:
                 if self._alive:
-                    claims.leave_running()
+                    presence.leave_running()
             raise
         if self._error is not None:
             raise self._error
@@ -105,11 +97,6 @@ class Streams:
         with self._changed:
             self.outcome.error = self.outcome.broken = error
             self._is_broken = True
-
-    def _stop(self) -> None:
-        with self._changed:
-            self._is_broken = True
-            self._changed.notify_all()
 
     def _begin(self) -> bool:
         """Waits until there may be something to claim; False when there is nothing more to do."""

@@ -18,8 +18,7 @@ from dataflow.pipelines.handover.records import Published, Target, TaskReport
 from dataflow.pipelines.lake.published_files import is_read_whole
 from dataflow.pipelines.register.interval_plan import IntervalPlan, PlannedInput, plan_input, plan_interval
 from dataflow.pipelines.register.published_tables import get_partition_column
-from dataflow.pipelines.run.leases import refuse_lost, refuse_revoked
-from dataflow.pipelines.run.pipeline_run import PipelineRun
+from dataflow.pipelines.run.pipeline_run import PipelineRun, refuse_lost, refuse_revoked
 from dataflow.pipelines.run.stage_tasks import StageFrame
 from dataflow.pipelines.run.targets import destination_of, discarding, pipeline_target
 from dataflow.pipelines.run.verdict import Judgement, checked_field, fields_of

@@ -26,8 +26,7 @@ from dataflow.pipelines.declare.catalog import Definition
 from dataflow.pipelines.register.pipeline_jobs import call_for
 from dataflow.pipelines.run.dataset_run import DatasetRun
 from dataflow.pipelines.run.facilities import Facilities
-from dataflow.pipelines.run.leases import watched
-from dataflow.pipelines.run.pipeline_run import PipelineRun
+from dataflow.pipelines.run.pipeline_run import PipelineRun, watched
 from dataflow.pipelines.run.python_run import PythonRun
 from dataflow.pipelines.run.streams import Outcome, Streams
 from dataflow.pipelines.run.view_run import ViewRun
@@ -75,7 +74,7 @@ class PipelineWorker:
         elif streams == 1:
             self._streams.drain(lambda: self._run_one(None))
         else:
-            self._streams.drain_in_threads([self._drain_beside] * streams, self._flow)
+            self._streams.drain_in_threads([self._drain_beside] * streams, self._flow.presence)
         return self._streams.outcome
 
     def _drain_beside(self) -> None:

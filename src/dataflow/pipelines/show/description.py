@@ -46,7 +46,7 @@ def over_note(definition: Definition) -> str:
 def _dataset(definition: DatasetDefinition) -> dict[str, Any]:
     mapping = [
         {"source": field.source, "column": field.column, "type": field.definition}
-        for field in definition.fields
+        for field in definition.mapped
     ]
     return {
         "source": _source(definition.source),

@@ -78,7 +78,7 @@ def _preview_dataset(plan: IntervalPlan, facilities: Facilities, most: int) -> P
 
 def _shape(plan: IntervalPlan, body: _Body, most: int) -> Preview:
     definition = cast("DatasetDefinition", plan.definition)
-    fields = definition.fields
+    fields = definition.mapped
     if definition.has_others:
         with body.open() as file:
             beginning = read_beginning(file, body.kind)

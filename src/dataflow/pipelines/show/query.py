@@ -131,7 +131,7 @@ def _ask(
     child: SparkSession, question: Question, most: int, fetched: Mapping[str, list[Frame]]
 ) -> QueryResult:
     frames = {
-        name: [Frame(chunk.files, chunk.manifest.columns) for chunk in reversed(chunks)]
+        name: [chunk.manifest.open(chunk.path) for chunk in reversed(chunks)]
         for name, chunks in question.chunks.items()
     }
     for name, found in {**frames, **fetched}.items():

@@ -106,9 +106,7 @@ def _table_ddl(plan: IntervalPlan, fields: tuple[Field, ...] | None) -> dict[str
 
 
 def _native_ddl(plan: IntervalPlan, facilities: Facilities) -> list[str]:
-    from dataflow.pipelines.register.databases import (
-        make_native_view,
-    )  # only database targets need the driver
+    from dataflow.pipelines.register.databases import make_native_view  # which needs the driver
 
     definition = cast("ViewDefinition", plan.definition)
     if not definition.materialized:
