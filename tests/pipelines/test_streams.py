@@ -325,10 +325,10 @@ def test_no_other_process_claims_work_while_a_thread_that_did_not_stop_may_write
     wait_until((workshop.path / "leaving").exists)
     names = {run.claimant for run in workshop.store.read.list_runs(10)}
     lock_dir = load_config(str(workshop.path), {}).lock_dir
-    assert [is_dead(lock_dir, name) for name in names] == [False]
+    before = [is_dead(lock_dir, name) for name in names]
     (workshop.path / "go").touch()
     assert process.wait(120) == 128 + signal.SIGTERM
-    assert [is_dead(lock_dir, name) for name in names] == [True]
+    assert (before, [is_dead(lock_dir, name) for name in names]) == ([False], [True])
 
 
 def test_an_interrupted_run_publishes_nothing(workshop: Workshop) -> None:
