@@ -49,25 +49,25 @@ if TYPE_CHECKING:
 class ClaimedRun:
     """A run this process holds: what to read, where to write."""
 
-    def __init__(self, attempt: Attempt, log: RunLog, known: KnownSecrets) -> None:
+    def __init__(self, attempt: Attempt, log: RunLog, known: KnownSecrets, presence: Presence) -> None:
         """`known` may grow while the run works: what it learns is hidden in how the run ends, too."""
         assert attempt.prepared is not None
         self._known = known
+        self._presence = presence
         self.renewed_at = attempt.began_at
         self._timeout_at = attempt.began_at + (attempt.timeout_seconds or float("inf"))
-        self._prepared: Prepared = attempt.prepared
+        self.prepared: Prepared = attempt.prepared
         self._given = attempt.given
         self._log = log
         self._heartbeat: Heartbeat | None = None
         self._lost = False
-        self._interruption: BaseException | None = None
-        self._rows: dict[str, int] = {}
+        self.rows: dict[str, int] = {}  # by output
         self._checked: dict[str, str] = {}
 
     @property
     def run(self) -> Run:
         """The run as claimed."""
-        return self._prepared.run
+        return self.prepared.run
 
     @property
     def run_id(self) -> int:
@@ -82,14 +82,14 @@ class ClaimedRun:
     @property
     def answers(self) -> tuple[Answer, ...]:
         """The five answers."""
-        return self._prepared.answers
+        return self.prepared.answers
 
     def location(self, dataset: str) -> str:
         """Where an input is, or where an output goes."""
-        for name, place in self._prepared.outputs:
+        for name, place in self.prepared.outputs:
             if name == dataset:
                 return place
-        for item in self._prepared.inputs:
+        for item in self.prepared.inputs:
             if item.source.dataset.name == dataset:
                 return item.location
         raise errors.UnknownName(
@@ -107,21 +107,11 @@ class ClaimedRun:
 
     def record_rows(self, dataset: str, rows: int) -> None:
         """Record the row count of an output, to publish with it."""
-        self._rows[dataset] = rows
-
-    @property
-    def rows(self) -> Mapping[str, int]:
-        """The recorded row counts, by output."""
-        return self._rows
+        self.rows[dataset] = rows
 
     def record_checked(self, dataset: str, evidence: str) -> None:
         """Record the evidence that an output is valid, to publish with it."""
         self._checked[dataset] = evidence
-
-    @property
-    def prepared(self) -> Prepared:
-        """The run with its inputs and outputs in place."""
-        return self._prepared
 
     @property
     def lost(self) -> bool:
@@ -151,16 +141,11 @@ class ClaimedRun:
     @property
     def is_over(self) -> bool:
         """True once the run has lost its lease, has timed out or is interrupted: it should stop."""
-        return self.lost or self.timed_out or self._interruption is not None
-
-    def interrupt(self, error: BaseException) -> None:
-        """Make the run end with this KeyboardInterrupt or SystemExit: only the main thread gets signals."""
-        self._interruption = error
+        return self.lost or self.timed_out or self._presence.interruption is not None
 
     def refuse_interrupted(self, cause: BaseException | None = None) -> None:
         """Raise what the run was interrupted with."""
-        if self._interruption is not None:
-            raise type(self._interruption)(*self._interruption.args) from cause
+        self._presence.refuse_interrupted(cause)
 
     def refuse_timed_out(self, cause: BaseException | None = None) -> None:
         """Raise TimedOut once the run has taken longer than the job's `timeout`."""
@@ -181,17 +166,17 @@ class ClaimedRun:
 
     def ending(self, checks: Mapping[str, tuple[str, ...]]) -> Ending:
         """Decide how the run ends after its body succeeded: DONE with its outputs, or INVALID."""
-        wrong = missing_outputs(self._prepared)
+        wrong = missing_outputs(self.prepared)
         passed = []
-        for name, _ in self._prepared.outputs:
+        for name, _ in self.prepared.outputs:
             if not wrong and name in checks:
                 wrong = self.check(name, checks[name])
                 passed.append(name)
         published = tuple(
             replace(publication, checked=publication.checked or self._checked.get(publication.dataset, ""))
-            for publication in (() if wrong else publications_for(self._prepared, passed, self._rows))
+            for publication in (() if wrong else publications_for(self.prepared, passed, self.rows))
         )
-        body = CommandEnd(self._prepared, Step(()), 0, 0, missing=wrong, publications=published)
+        body = CommandEnd(self.prepared, Step(()), 0, 0, missing=wrong, publications=published)
         ending = ending_of(body)
         assert ending is not None  # nothing follows the body
         return ending
@@ -200,11 +185,11 @@ class ClaimedRun:
         """Decide how the run ends after its body raised."""
         words = str(error) if isinstance(error, errors.DataFlowError) else f"{type(error).__name__}: {error}"
         hidden = self._given.redactor.redact_text(self._known.redact_text(words))
-        return raised(self._prepared, error, hidden, self.lost)
+        return raised(self.prepared, error, hidden, self.lost)
 
     def check(self, dataset: str, command: tuple[str, ...]) -> str:
         """Run a dataset's check in the environment of a script; return what is wrong, or an empty string."""
-        environment = child_environment(self._given, self._prepared, describe(self._prepared))
+        environment = child_environment(self._given, self.prepared, describe(self.prepared))
         try:
             code = run_check(command, environment, self._log, self._given.redactor, lambda: self.is_over)
         except (errors.CannotExecute, errors.BadInput) as error:
@@ -213,12 +198,12 @@ class ClaimedRun:
 
     def refused_input(self, checks: Mapping[str, tuple[str, ...]]) -> Ending | None:
         """Return the ending of a run with an input that does not pass its check; None when all pass."""
-        for item in self._prepared.inputs:
+        for item in self.prepared.inputs:
             name = item.source.dataset.name
             if name in checks and not (item.pin and item.pin.checked):
                 wrong = self.check(name, checks[name])
                 if wrong:
-                    return not_started(self._prepared, f"valid? no: {wrong}")
+                    return not_started(self.prepared, f"valid? no: {wrong}")
         return None
 
 
@@ -255,7 +240,7 @@ class Flow:
         self._config = config
         self._store = store
         self._is_beside = presence is not None
-        self._presence = presence or Presence(config.lock_dir, store)
+        self.presence = presence or Presence(config.lock_dir, store)
         self._caller = _Caller(config, store, KnownSecrets() if known is None else known)
 
     def __enter__(self) -> Flow:
@@ -267,16 +252,12 @@ class Flow:
     def close(self) -> None:
         """Close the connection."""
         if not self._is_beside:
-            self._presence.release()
+            self.presence.release()
         self._store.close()
 
     def beside(self, store: Store) -> Flow:
         """The same claimant on another connection to the store, for another thread."""
-        return Flow(self._config, store, self._caller.known, self._presence)
-
-    def leave_unrecorded(self) -> None:
-        """Let others take the runs that this process could not end, as soon as it is gone."""
-        self._presence.leave_file()
+        return Flow(self._config, store, self._caller.known, self.presence)
 
     def make_ready(self, dataset: str, dataids: Iterable[str], again: bool = False) -> int:
         """Mark chunks as ready; return how many were not ready before."""
@@ -327,7 +308,7 @@ class Flow:
     @contextmanager
     def _kept(self, claimed: ClaimedRun) -> Iterator[None]:
         """Renew the run's lease meanwhile."""
-        with self._presence.keep(claimed) as heartbeat:
+        with self.presence.keep(claimed) as heartbeat:
             claimed.kept_by(heartbeat)
             try:
                 yield
@@ -336,7 +317,7 @@ class Flow:
 
     def _handoff(self, request: JobRequest) -> Handoff:
         plan = get_plan(self._store, request.job)
-        claimant = make_claimant(self._config, self._presence.get_token())
+        claimant = make_claimant(self._config, self.presence.get_token())
         return Handoff(with_canonical_dataid(request, plan), self._caller, plan, claimant)
 
     def _take(self, handoff: Handoff) -> ClaimedRun | None:
@@ -344,38 +325,39 @@ class Flow:
         while True:
             exchange = handoff.take()
             for run in exchange.runs:
-                attempt = handoff.begin(run, exchange.began_at)
-                self._caller.known.add(*handoff.given.passwords.values())
-                ending = attempt.ending
-                if ending is None:
-                    log = RunLog(self._config.log_dir, run.run_id)
-                    claimed = ClaimedRun(attempt, log, self._caller.known)
-                    ending = self._refused_input(handoff, claimed)
-                if ending is None:
-                    return claimed
-                self._finish(handoff, ending)
+                try:
+                    attempt = handoff.begin(run, exchange.began_at)
+                    found = self._start(handoff, attempt)
+                    self.presence.refuse_interrupted()  # it came meanwhile, and ended a check, too
+                except BaseException as error:
+                    self._finish(handoff, not_begun(run, type(error).__name__))
+                    raise
+                if isinstance(found, ClaimedRun):
+                    return found
+                self._finish(handoff, found)
                 if attempt.error is not None:
                     raise attempt.error
             if exchange.exhausted:
                 return None
 
-    def _refused_input(self, handoff: Handoff, claimed: ClaimedRun) -> Ending | None:
-        """Run the checks of the inputs while the lease is kept; hand the run back if they are interrupted."""
+    def _start(self, handoff: Handoff, attempt: Attempt) -> ClaimedRun | Ending:
+        """Return the run once its inputs have passed their checks, which keep its lease; else its ending."""
+        self._caller.known.add(*handoff.given.passwords.values())
+        if attempt.ending is not None:
+            return attempt.ending
+        log = RunLog(self._config.log_dir, attempt.run.run_id)
+        claimed = ClaimedRun(attempt, log, self._caller.known, self.presence)
         if not self._config.checks:
-            return None
-        try:
-            with self._kept(claimed):
-                return claimed.refused_input(self._config.checks)
-        except BaseException as error:
-            self._finish(handoff, not_begun(claimed.run, type(error).__name__))
-            raise
+            return claimed
+        with self._kept(claimed):
+            return claimed.refused_input(self._config.checks) or claimed
 
     def _finish(self, handoff: Handoff, ending: Ending) -> Ending:
         try:
             return handoff.finish(ending)
         except errors.StoreError:
             # The store still counts the run as ours; others are to see at once that we are gone.
-            self._presence.leave_file()
+            self.presence.leave_file()
             raise
 
 

@@ -109,7 +109,17 @@ def test_a_run_interrupted_during_its_check_is_handed_back(sqlite_flow: Flow) ->
     flow.ready("bobin", "1")
     flow.script("check.sh", "sleep 60")
     code, _, error = python(
-        flow, "__import__('threading').Timer(1, run.interrupt, [KeyboardInterrupt()]).start()"
+        flow, "__import__('threading').Timer(1, f.presence.interrupt, [KeyboardInterrupt()]).start()"
     )
     assert code != 0, error
+    assert flow.outcomes() == ["INTERRUPTED"]
+
+
+def test_a_run_claimed_during_an_interruption_is_handed_back(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare(CHECKED)
+    flow.ready("bobin", "1")
+    late = CLAIM.replace(", f.claim", ":\n f.presence.interrupt(KeyboardInterrupt())\n with f.claim")
+    done = flow.project.run(sys.executable, "-c", f"{late}print('began')", env=flow.env, check=False)
+    assert (done.returncode != 0, done.stdout) == (True, "")
     assert flow.outcomes() == ["INTERRUPTED"]

@@ -108,3 +108,12 @@ def test_every_package_needed_for_development_is_pinned() -> None:
 
 def _count_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def test_no_two_rooms_of_pipelines_have_a_class_of_the_same_name() -> None:
+    rooms: dict[str, set[str]] = {}
+    for path in sorted((SOURCE / "pipelines").rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                rooms.setdefault(node.name, set()).add(path.relative_to(SOURCE / "pipelines").parts[0])
+    assert not {name: sorted(found) for name, found in rooms.items() if len(found) > 1}

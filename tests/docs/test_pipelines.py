@@ -19,7 +19,7 @@ from dataflow.pipelines.fetch.pagination import LinkHeader, Offset, PageNumber
 from dataflow.pipelines.shape import checks
 from dataflow.pipelines.spark.java import OLDEST_JAVA
 from dataflow.pipelines.spark.session import SUPPORTED
-from dataflow.pipelines.sql.macros import MACROS, Interval, build_context
+from dataflow.pipelines.sql.macros import MACROS, TemplateInterval, build_context
 from tests.docs.pages import DOCS, list_rows, list_sections, list_spans
 
 # The later pages hold the details of sections that the first only introduces.
@@ -42,7 +42,7 @@ def spans_of(cell: str) -> list[str]:
 )
 def test_every_attribute_has_its_row_with_its_default(title: str, base: type) -> None:
     shown = {name: row[1].strip("`") for row in list_rows(SECTIONS[title]) for name in spans_of(row[0])}
-    assert set(shown) == set(base.__annotations__)
+    assert set(shown) == set(bases.list_attributes(base))
     for name, text in shown.items():
         if hasattr(base, name):
             assert ast.literal_eval(text) == getattr(base, name), name
@@ -96,7 +96,7 @@ def test_every_key_of_a_connection_and_of_spark_has_its_row() -> None:
 
 
 def test_every_name_that_a_template_may_use_is_shown() -> None:
-    interval = Interval(datetime(2019, 2, 1, tzinfo=UTC), datetime(2019, 3, 1, tzinfo=UTC))
+    interval = TemplateInterval(datetime(2019, 2, 1, tzinfo=UTC), datetime(2019, 3, 1, tzinfo=UTC))
     context = build_context(interval, {}, {"FINANCIAL_YEAR_FIRST_MONTH_DAY": "04-06"}, "here")
     shown = {re.split(r"[.(]", span)[0] for span in spans_of(SQL)}
     shown |= {f"{name}_nodash" for name in ("prev_ds", "next_ds", "yesterday_ds", "tomorrow_ds")}

@@ -9,7 +9,7 @@ import pytest
 
 from dataflow.errors import BadInput
 from dataflow.pipelines.handover.records import Part
-from dataflow.pipelines.run.feed import BYTES_AT_ONCE, PARTS_AT_ONCE, Feeder
+from dataflow.pipelines.run.source_reader import BYTES_AT_ONCE, PARTS_AT_ONCE, Feeder
 
 WAIT_SECONDS = 20
 

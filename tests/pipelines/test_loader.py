@@ -9,7 +9,7 @@ import pytest
 from dataflow.errors import BadInput
 from dataflow.pipelines.declare.catalog import Catalog
 from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
-from dataflow.pipelines.register.intervals import interval_of
+from dataflow.pipelines.register.spans import interval_of
 
 DATASET = """\
 class OMISDatasetPipeline:
@@ -69,7 +69,7 @@ def test_plain_classes_are_found_by_name_in_any_file_order(folder: Path) -> None
     assert isinstance(view, ViewDefinition)
     assert (dataset.dataset, dataset.target, dataset.mode) == ("omis_dataset", "datasets_db", "snapshot")
     assert dataset.has_others
-    assert [field.column for field in dataset.fields][:2] == ["omis_order_reference", "company_name"]
+    assert [field.column for field in dataset.mapped][:2] == ["omis_order_reference", "company_name"]
     assert (view.reads, view.target, view.timing.start) == (("omis_dataset",), "datasets_db", "2017-11-01")
 
 

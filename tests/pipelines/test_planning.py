@@ -182,9 +182,14 @@ def test_a_view_is_shown_with_its_checks_and_a_plan_with_one_interval(workshop: 
     assert shown["checks"] == ["not_null(Half)", "minimum_rows(1)"]
     planned = project.run("dataflow", "pipeline", "plan", "HalvesViewPipeline", "--dataid", "2019-10")
     assert "not shown" not in planned.stderr
+    assert "not_null(Half), minimum_rows(1)" in planned.stdout
+    workshop.register()
+    cited = project.run("dataflow", "why", "HalvesViewPipeline", "2019-10").stdout
+    assert cited.endswith("\nplan: dataflow pipeline plan HalvesViewPipeline --dataid 2019-10\n")
     workshop.write("over.py", OVER.replace('"bigint NOT NULL")', '"bigint NOT NULL"), ...'))
     open_ended = describe(workshop.catalog().get("OverDatasetPipeline"), workshop.settings())
     assert open_ended["checks"] == ["not_null(id)"]
+    assert plan(workshop, "OverDatasetPipeline", "2019-10-01")[1]["checks"] == ["not_null(id)"]
     workshop.write("over.py", "x = (1\n")
     broken = project.run("dataflow", "pipeline", "list", check=False)
     assert broken.stderr.startswith("pipelines/over.py:1: ")
@@ -342,7 +347,12 @@ def test_a_preview_reports_forbidden_nulls_and_fields_that_no_row_has(
     orders: Workshop, api: ApiServer
 ) -> None:
     api.rows[1]["id"] = None
-    orders.write("orders.py", PIPELINES.replace('("amount",', '("amuont",'))
+    text = PIPELINES.replace('("amount",', '("amuont",').replace("(12,2) NOT NULL", "(12,2)")
+    text = text.replace(
+        "[minimum_rows(1)]", '[not_null("amount"), not_null("ordered_at", severity="warning")]'
+    )
+    orders.write("orders.py", text.replace("import minimum_rows", "import not_null"))
+    api.rows[2]["at"] = None
     found = preview(orders, DATASET, "2017-12-31", rows=50)
     assert found.refused == (
         "column order_id must not be NULL, but is in 1 of 10 rows read",

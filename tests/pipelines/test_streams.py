@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from dataflow.config.settings import load_config
 from dataflow.errors import JobFailed, LeaseLost
+from dataflow.model.records import WorkRow
+from dataflow.model.status import WorkState
 from dataflow.pipelines.run.streams import Streams
+from dataflow.runjob.lock import is_dead
+from dataflow.runjob.presence import Presence
+from dataflow.store.opener import open_store
 from tests.pipelines.local_server import LocalServer, QuietHandler
 from tests.pipelines.workshop import Workshop
 from tests.project import Project
@@ -46,6 +54,28 @@ MEETING = """
         beats = [thread.name for thread in threading.enumerate()].count("heartbeat")
         rows = [(run.dataid, beats)]
         run.write("met", run.spark.createDataFrame(rows, "day string, heartbeats int"))
+"""
+STAYING = """
+    import atexit
+    import time
+    from pathlib import Path
+    import dataflow
+
+    folder = Path(constants.FOLDER)
+
+    def wait_to_go():
+        (folder / "leaving").touch()
+        while not (folder / "go").exists():
+            time.sleep(0.05)
+
+    @dataflow.job(
+        outputs=["met"], schedule="@daily", start_date=datetime(2026, 11, 1), end_date=datetime(2026, 11, 4),
+        catchup=True,
+    )
+    def stay(run):
+        atexit.register(wait_to_go)
+        run.log("here")
+        time.sleep(600)
 """
 DAYS = [f"2026-11-0{day}" for day in range(1, 5)]
 
@@ -133,6 +163,35 @@ def test_each_run_has_its_own_log_and_all_share_one_heartbeat(workshop: Workshop
         assert log.count("Spark ") == 1
 
 
+def test_a_drain_ends_with_a_count_of_chunks_and_retries(workshop: Workshop) -> None:
+    workshop.write(
+        "jobs.py",
+        """
+        from pathlib import Path
+        import dataflow
+
+        @dataflow.job(
+            outputs=["tried"], schedule="@daily", start_date=datetime(2026, 11, 1), catchup=True,
+            end_date=datetime(2026, 11, 3), retries=1, retry_delay_seconds=0.1,
+        )
+        def attempt(run):
+            if run.dataid == "2026-11-02" and not (Path(constants.FOLDER) / "before").exists():
+                (Path(constants.FOLDER) / "before").touch()
+                raise ValueError("not yet")
+            if run.dataid == "2026-11-03":
+                raise ValueError("never")
+            run.write("tried", run.spark.range(3))
+        """,
+    )
+    workshop.environ["FOLDER"] = str(workshop.path)
+    project = Project(workshop.path, workshop.path)
+    done = project.run("dataflow", "run", "attempt", "--drain", env=workshop.environ, check=False)
+    told = "attempt: 2 chunks done, 1 failed, none left; 2 retries"
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, told), done.stderr
+    again = project.run("dataflow", "run", "attempt", "--drain", env=workshop.environ, check=False)
+    assert "chunks" not in again.stderr
+
+
 def test_a_failed_interval_leaves_the_others_published(workshop: Workshop, pairs: EventServer) -> None:
     give(workshop, pairs)
     pairs.broken = {DAYS[1]}
@@ -212,8 +271,68 @@ def test_work_of_a_run_that_does_not_stop_is_claimed_once_the_process_is_gone(wo
     assert workshop.run("meet", drain=True, streams=2).done == 4, workshop.said
 
 
+def test_a_signal_ends_the_checks_of_inputs(workshop: Workshop) -> None:
+    pids = checked_inputs(workshop, "echo $$ >> pids; sleep 600")
+    process = start_streams(workshop, "copy")
+    wait_until(lambda: pids.exists() and len(pids.read_text().split()) == 2)
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 128 + signal.SIGTERM, errors
+    assert not any(is_alive(pid) for pid in pids.read_text().split())
+    assert [str(run.outcome) for run in workshop.store.read.list_runs(10)] == ["INTERRUPTED"] * 2
+
+
+def checked_inputs(workshop: Workshop, check: str) -> Path:
+    """A job with two days of an input that a script checks."""
+    (workshop.path / "dataflow.toml").write_text(
+        '[dataset.seed]\ngrain = "daily"\nlocation = "seed/{dataid}"\ncheck = ["./check.sh"]\n'
+    )
+    script = workshop.path / "check.sh"
+    script.write_text(f"#!/bin/sh\n{check}\n")
+    script.chmod(0o755)
+    for day in DAYS[:2]:
+        (workshop.path / "seed" / day).mkdir(parents=True)
+    project = Project(workshop.path, workshop.path)
+    project.run("dataflow", "apply", "--yes")
+    project.run("dataflow", "ready", "seed", *DAYS[:2])
+    workshop.write(
+        "jobs.py",
+        """
+        import dataflow
+
+        @dataflow.job(inputs=["seed"], outputs=["copied"])
+        def copy(run):
+            run.write("copied", run.spark.range(3))
+        """,
+    )
+    return workshop.path / "pids"
+
+
+def is_alive(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_no_other_process_claims_work_while_a_thread_that_did_not_stop_may_write(workshop: Workshop) -> None:
+    workshop.write("jobs.py", STAYING)
+    workshop.environ["FOLDER"] = str(workshop.path)
+    process = start_streams(workshop, "stay")
+    wait_until(lambda: workshop.log().count("here") == 2)
+    process.send_signal(signal.SIGTERM)
+    wait_until((workshop.path / "leaving").exists)
+    names = {run.claimant for run in workshop.store.read.list_runs(10)}
+    lock_dir = load_config(str(workshop.path), {}).lock_dir
+    before = [is_dead(lock_dir, name) for name in names]
+    (workshop.path / "go").touch()
+    assert process.wait(120) == 128 + signal.SIGTERM
+    assert (before, [is_dead(lock_dir, name) for name in names]) == ([False], [True])
+
+
 def test_an_interrupted_run_publishes_nothing(workshop: Workshop) -> None:
-    interrupt = "        run._surroundings._claimed.interrupt(KeyboardInterrupt())\n"
+    interrupt = "        run._surroundings._claimed._presence.interrupt(KeyboardInterrupt())\n"
     workshop.write("jobs.py", MEETING.replace("together.wait(120)", "pass") + interrupt)
     with pytest.raises(KeyboardInterrupt):
         workshop.run("meet")
@@ -226,6 +345,10 @@ def start_streams(workshop: Workshop, name: str) -> subprocess.Popen[str]:
     return Project(workshop.path, workshop.path).start(
         "dataflow", "run", name, "--drain", "-j", "2", env=workshop.environ, stderr=subprocess.PIPE
     )
+
+
+def no_claims() -> Presence:
+    return Presence("", open_store("sqlite:///:memory:", "me"))
 
 
 def test_a_stream_without_work_claims_again_when_a_run_ends() -> None:
@@ -245,7 +368,7 @@ def test_a_stream_without_work_claims_again_when_a_run_ends() -> None:
             threads.append(threading.current_thread().name)
         return bool(work)
 
-    streams.drain_in_threads([lambda: streams.drain(run_one)] * 2, lambda: None)
+    streams.drain_in_threads([lambda: streams.drain(run_one)] * 2, no_claims())
     assert len(set(threads)) == 2
 
 
@@ -264,13 +387,14 @@ def test_an_error_in_one_stream_is_raised_once_the_others_have_ended_their_run()
         raise ValueError("a bug")
 
     with pytest.raises(ValueError, match="a bug"):
-        streams.drain_in_threads([lambda: streams.drain(work), lambda: streams.drain(fail)], lambda: None)
+        streams.drain_in_threads([lambda: streams.drain(work), lambda: streams.drain(fail)], no_claims())
     assert is_ended.is_set()
 
 
 def test_idle_streams_wait_for_a_retry_that_is_due_soon() -> None:
     streams, attempts = Streams(), iter([False, True, False, False, False])
-    streams.count_failed(JobFailed("not yet"), 0.1)
+    work = WorkRow(1, "load", "1", WorkState.WAITING, False, False, 0, 1, 0, None, "", 0.1, "")
+    streams.count_failed(JobFailed("not yet"), work)
     streams.drain(lambda: next(attempts))
     assert next(attempts) is False
 

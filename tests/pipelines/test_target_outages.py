@@ -11,7 +11,7 @@ import pytest
 from dataflow import failpoints
 from dataflow.errors import TargetUnreachable
 from dataflow.pipelines.handover.patience import Patience
-from dataflow.pipelines.run import leases
+from dataflow.pipelines.run import pipeline_run
 from tests.acceptance.proxy import Proxy
 from tests.pipelines.api_server import ApiServer
 from tests.pipelines.postgres.orders import load, make_rows, make_target, query, read_orders, stage
@@ -171,7 +171,7 @@ def test_a_commit_that_a_crashing_server_did_not_confirm_is_found_in_the_ledger(
 def test_an_unreachable_target_is_reported_with_the_time_waited(
     orders: Workshop, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leases, "WAITS", (0.1, 0.2))
+    monkeypatch.setattr(pipeline_run, "WAITS", (0.1, 0.2))
     with Held(orders, "OrdersDatasetPipeline", "2026-11-14", "after_fetch") as held:
         held.wait_until(lambda: count_staging(server) == 1)
         server.stop()

@@ -34,7 +34,7 @@ class SharedSession(Facilities):
     """Facilities on a session that is there already."""
 
     def lend(self, session: SparkSession) -> SharedSession:
-        self.spark.lend(session)
+        self.spark.shared.lend(session)
         return self
 
 

@@ -16,7 +16,7 @@ from dataflow.pipelines.declare.attributes import Attributes
 from dataflow.pipelines.declare.loader import Found
 from dataflow.pipelines.declare.timing import Timing, read_job_timing, read_timing
 from dataflow.pipelines.handover.published_table import interval_table
-from dataflow.pipelines.register.intervals import find_start_before, interval_of, list_samples, written_dataid
+from dataflow.pipelines.register.spans import find_start_before, interval_of, list_samples, written_dataid
 
 BERLIN = ZoneInfo("Europe/Berlin")
 

@@ -133,6 +133,7 @@ def run_pipeline(context: Context, asked: JobRequest) -> int:
     from dataflow.client import Flow
     from dataflow.pipelines.run.facilities import Facilities, ProjectValues
     from dataflow.pipelines.run.worker import PipelineWorker
+    from dataflow.runjob.session import count_left
 
     settings = get_settings(context)
     _register(context, catalog, definition, settings)
@@ -159,6 +160,9 @@ def run_pipeline(context: Context, asked: JobRequest) -> int:
                 outcome = worker.run(asked.drain, asked.dataid, asked.timeout_seconds, asked.streams)
         finally:
             facilities.spark.close()
+        has_run = outcome.done or outcome.error
+        if asked.drain and has_run and outcome.broken is None and not asked.quiet:
+            say(f"{definition.job}: {outcome.describe(count_left(context.store, definition.job))}")
         if outcome.error is not None:
             return outcome.error.exit_code if isinstance(outcome.error, (LeaseLost, TimedOut)) else 1
         if not outcome.done:

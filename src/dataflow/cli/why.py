@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 
+from dataflow.actions.next_commands import shell
 from dataflow.actions.why import why as explain
 from dataflow.cli.options import add_command
 from dataflow.cli.output import STYLES, as_text, paint, show_object
@@ -34,10 +35,15 @@ def why(args: argparse.Namespace, context: Context) -> int:
     """Explains one work of a job, or the next one."""
     plan = context.get_plan(args.job)
     found = explain(context.store, context.config, plan, args.dataid, context.is_gone)
+    cited = ""
+    if plan.is_pipeline and found.dataid:
+        cited = shell("dataflow", "pipeline", "plan", found.job, "--dataid", found.dataid)
     if args.json:
-        show_object(as_record(found), True)
-    else:
-        print(in_words(found, find_width(sys.stdout)))
+        show_object(as_record(found) | {"plan": cited}, True)
+        return 0
+    print(in_words(found, find_width(sys.stdout)))
+    if cited:
+        print(f"plan: {cited}")
     return 0
 
 

@@ -43,11 +43,15 @@ def names_of(instance: object) -> tuple[str, ...]:
     return names
 
 
+def as_dict(instance: object) -> dict[str, Any]:
+    """Return the fields of a record by name, in order."""
+    return {name: getattr(instance, name) for name in names_of(instance)}
+
+
 def replace(instance: Instance, /, **changes: Any) -> Instance:
     """Return a copy of a record with some fields changed."""
     kind: Any = type(instance)
-    values = {name: getattr(instance, name) for name in kind._names}
-    made: Instance = kind(**(values | changes))
+    made: Instance = kind(**(as_dict(instance) | changes))
     return made
 
 

@@ -28,6 +28,8 @@ class Presence:
         self._held: dict[int, Held] = {}
         self._heartbeat: Heartbeat | None = None
         self._changing = threading.Lock()
+        self._is_busy = False
+        self.interruption: BaseException | None = None
 
     def get_token(self) -> str:
         """The claimant's name, once its lock is held."""
@@ -41,11 +43,28 @@ class Presence:
         if self._lock is not None:
             self._lock.leave_file()
 
+    def leave_running(self) -> None:
+        """Keep the lock until the process ends: a thread that could not be stopped may still write."""
+        self._is_busy = True
+
     def release(self) -> None:
-        """Release the lock."""
-        if self._lock is not None:
+        """Release the lock, unless a thread is still busy."""
+        if self._lock is not None and not self._is_busy:
             self._lock.release()
             self._lock = None
+
+    def interrupt(self, error: BaseException) -> float:
+        """Make all runs end with this KeyboardInterrupt or SystemExit: only the main thread gets signals.
+
+        Return the longest grace of those under way, in seconds.
+        """
+        self.interruption = error
+        return max((held.run.grace_seconds for held in list(self._held.values())), default=0.0)
+
+    def refuse_interrupted(self, cause: BaseException | None = None) -> None:
+        """Raise what all runs were interrupted with."""
+        if self.interruption is not None:
+            raise type(self.interruption)(*self.interruption.args) from cause
 
     @contextmanager
     def keep(self, held: Held) -> Iterator[Heartbeat]:

@@ -89,14 +89,28 @@ class Tally:
         self.last = ending
         self.lost += ending.outcome is RunOutcome.LOST
         self.has_failed_run |= ending.outcome in (RunOutcome.FAILED, RunOutcome.INVALID)
-        work = ending.run.work_id
-        self.retries += self._ends.get(work) in (WorkState.WAITING, WorkState.CLAIMABLE)
         # Work that is done may be claimable already, because an input has a newer version: still done.
-        self._ends[work] = WorkState.DONE if ending.outcome is RunOutcome.DONE else state
+        self.note(ending.run.work_id, WorkState.DONE if ending.outcome is RunOutcome.DONE else state)
 
-    def describe(self) -> str:
-        """Return how many chunks are done and how many failed, however many runs each of them took."""
-        ends = list(self._ends.values())
-        done = ends.count(WorkState.DONE)
-        failed = ends.count(WorkState.FAILED) + ends.count(WorkState.INVALID)
-        return f"{counted(done, 'chunk')} done, {failed:,} failed"
+    def note(self, work_id: int, state: str | None) -> None:
+        """Note the state that a run left its work in."""
+        self.retries += self._ends.get(work_id) in (WorkState.WAITING, WorkState.CLAIMABLE)
+        self._ends[work_id] = state
+
+    @property
+    def done(self) -> int:
+        """Number of chunks that are done, however many runs each of them took."""
+        return self._count_ends(WorkState.DONE)
+
+    @property
+    def failed(self) -> int:
+        """Number of chunks that failed or are invalid."""
+        return self._count_ends(WorkState.FAILED, WorkState.INVALID)
+
+    def describe(self, left: str) -> str:
+        """Return how many chunks are done, failed and left, and the number of retries."""
+        retries = f"; {counted(self.retries, 'retry', 'retries')}" if self.retries else ""
+        return f"{counted(self.done, 'chunk')} done, {self.failed:,} failed{left}{retries}"
+
+    def _count_ends(self, *states: WorkState) -> int:
+        return sum(state in states for state in self._ends.values())

@@ -9,7 +9,6 @@ from dataflow.errors import StoreError
 from dataflow.model.record import replace
 from dataflow.model.records import PIPELINE
 from dataflow.model.status import RunOutcome, WorkState
-from dataflow.model.wording import counted
 from dataflow.runjob.guard import Guard
 from dataflow.runjob.handoff import Handoff, make_claimant
 from dataflow.runjob.launch import Launcher
@@ -120,13 +119,12 @@ def _exit_code(request: JobRequest, worker: Worker, report: Report, store: Store
     if worker.signal:
         return INTERRUPTED + worker.signal
     if request.drain and tally.last is not None:
-        retries = f"; {counted(tally.retries, 'retry', 'retries')}" if tally.retries else ""
-        report.say(f"{request.job}: {tally.describe()}{_count_left(store, request.job)}{retries}")
+        report.say(f"{request.job}: {tally.describe(count_left(store, request.job))}")
         return FAILED if tally.has_failed_run else 0
     return None if tally.last is None else _code_of(tally.last)
 
 
-def _count_left(store: Store, job: str) -> str:
+def count_left(store: Store, job: str) -> str:
     """Return how much work is left and how to ask why, as a part of a sentence."""
     from dataflow.actions.next_commands import why_command  # start-up: only with --drain
 

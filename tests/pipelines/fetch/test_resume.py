@@ -14,7 +14,7 @@ import pytest
 
 from dataflow.errors import FetchError
 from dataflow.pipelines.fetch.pagination import Pagination
-from dataflow.pipelines.fetch.staging_folder import read_manifest
+from dataflow.pipelines.fetch.staging_folder import read_page_manifest
 from tests.pipelines.api_server import ApiServer, Hawk
 from tests.pipelines.fetch.fetching import (
     HAWK,
@@ -52,7 +52,7 @@ def kill_at_page(server: ApiServer, source: object, folder: Path, page: int) -> 
 def wait_for_parts(process: subprocess.Popen[bytes], folder: Path, count: int) -> None:
     until = time.monotonic() + 30
     while time.monotonic() < until and process.poll() is None:
-        manifest = read_manifest(str(folder))
+        manifest = read_page_manifest(str(folder))
         if manifest and len(manifest.entries) == count:
             return
         time.sleep(0.01)

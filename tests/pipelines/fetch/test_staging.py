@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from dataflow.errors import BadInput, FetchError
-from dataflow.pipelines.fetch.staging_folder import SETTLED_SECONDS, Staging, read_manifest
+from dataflow.pipelines.fetch.staging_folder import SETTLED_SECONDS, Staging, read_page_manifest
 
 
 def open_run(folder: Path, run: int, fingerprint: str = "source") -> Staging:
@@ -223,7 +223,7 @@ def test_a_run_that_has_parts_takes_no_others(tmp_path: Path) -> None:
 def test_a_deleted_folder_is_not_an_earlier_run(tmp_path: Path) -> None:
     add(open_run(tmp_path, 1), 3)
     shutil.rmtree(tmp_path / "1")
-    assert read_manifest(str(tmp_path / "1")) is None
+    assert read_page_manifest(str(tmp_path / "1")) is None
     assert open_run(tmp_path, 2).continue_from(folders(tmp_path, 1)) == 0
 
 

@@ -8,9 +8,9 @@ import pytest
 from dataflow.errors import Conflict, InputMoved, Superseded, TargetError
 from dataflow.model.record import replace
 from dataflow.pipelines.postgres.ledger import take_over
+from dataflow.pipelines.postgres.native_views import Pinned, stage_select
 from dataflow.pipelines.postgres.table import Column, Table
 from dataflow.pipelines.postgres.table_target import PostgresTarget
-from dataflow.pipelines.postgres.views import Pinned, stage_select
 from dataflow.pipelines.shape.statistics import Wanted
 from tests.pipelines.postgres.orders import ORDERS, load, make_rows, make_target, query
 

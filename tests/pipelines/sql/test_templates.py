@@ -8,11 +8,13 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from dataflow.errors import BadInput
-from dataflow.pipelines.sql.macros import Interval
+from dataflow.pipelines.sql.macros import TemplateInterval
 from dataflow.pipelines.sql.templates import Template, render
 
 OCTOBER = datetime(2017, 10, 1, tzinfo=UTC)
-NOVEMBER = Interval(datetime(2017, 11, 1, tzinfo=UTC), datetime(2017, 12, 1, tzinfo=UTC), previous=OCTOBER)
+NOVEMBER = TemplateInterval(
+    datetime(2017, 11, 1, tzinfo=UTC), datetime(2017, 12, 1, tzinfo=UTC), previous=OCTOBER
+)
 LONDON = ZoneInfo("Europe/London")
 LAST_DAY = """date_trunc('month', to_date('{{ macros.datetime.strptime(ds, '%Y-%m-%d') +
 \tmacros.dateutil.relativedelta.relativedelta(months=+1, days=-1) }}', 'YYYY-MM-DD'));"""
@@ -22,7 +24,7 @@ FINANCIAL_YEAR = """{% if macros.datetime.strptime(ds, '%Y-%m-%d') <=
 {% else %} {{ macros.ds_format(ds, '%Y-%m-%d', '%Y') }}-{{ params.first }} {% endif %}"""
 
 
-def rendered(text: str, interval: Interval = NOVEMBER, **given: object) -> str:
+def rendered(text: str, interval: TemplateInterval = NOVEMBER, **given: object) -> str:
     params = given.pop("params", None)
     constants = given.pop("constants", None)
     return render(Template(text, "OrdersViewPipeline", "where_clause"), interval, params, constants)  # type: ignore[arg-type]
@@ -64,7 +66,7 @@ def test_the_last_day_of_the_month_renders_as_a_timestamp() -> None:
 
 def test_the_financial_year_can_be_computed_from_a_parameter() -> None:
     assert rendered(FINANCIAL_YEAR, params={"first": "04-25"}).strip() == "2017-04-25"
-    march = Interval(datetime(2018, 3, 1, tzinfo=UTC), datetime(2018, 4, 1, tzinfo=UTC))
+    march = TemplateInterval(datetime(2018, 3, 1, tzinfo=UTC), datetime(2018, 4, 1, tzinfo=UTC))
     assert rendered(FINANCIAL_YEAR, march, params={"first": "04-25"}).strip() == "2017-04-25"
 
 
@@ -73,7 +75,7 @@ def test_the_first_date_of_the_financial_year_depends_on_the_interval(day: str, 
     start = datetime.fromisoformat(day).replace(tzinfo=UTC)
     constants = {"FINANCIAL_YEAR_FIRST_MONTH_DAY": "04-25"}
     text = "{{ FINANCIAL_YEAR_FIRST_MONTH_DAY }} {{ financial_year_first_date }}"
-    assert rendered(text, Interval(start, start), constants=constants) == f"04-25 {first}"
+    assert rendered(text, TemplateInterval(start, start), constants=constants) == f"04-25 {first}"
 
 
 def test_an_invalid_start_of_the_financial_year_is_refused() -> None:
@@ -83,7 +85,7 @@ def test_an_invalid_start_of_the_financial_year_is_refused() -> None:
 def test_dates_use_the_time_zone_of_the_interval() -> None:
     start, end = datetime(2020, 3, 29, tzinfo=LONDON), datetime(2020, 3, 30, tzinfo=LONDON)
     previous = datetime(2020, 3, 28, tzinfo=LONDON).astimezone(UTC)
-    interval = Interval(start.astimezone(UTC), end.astimezone(UTC), "Europe/London", previous)
+    interval = TemplateInterval(start.astimezone(UTC), end.astimezone(UTC), "Europe/London", previous)
     assert rendered("{{ ds }} {{ prev_ds }} {{ next_ds }}", interval) == "2020-03-29 2020-03-28 2020-03-30"
 
 
@@ -96,9 +98,9 @@ def test_an_undefined_name_is_refused_with_its_place_and_the_nearest_name() -> N
 
 
 def test_the_once_schedule_has_no_dates_without_a_start_date() -> None:
-    once = Interval(NOVEMBER.start, NOVEMBER.start)
+    once = TemplateInterval(NOVEMBER.start, NOVEMBER.start)
     assert rendered("{{ ds }} {{ prev_ds }} {{ next_ds }}", once) == "2017-11-01 2017-11-01 2017-11-01"
-    undated = Interval(NOVEMBER.start, NOVEMBER.start, has_dates=False)
+    undated = TemplateInterval(NOVEMBER.start, NOVEMBER.start, has_dates=False)
     assert rendered("{{ macros.ds_add('2017-11-01', 1) }}", undated) == "2017-11-02"
     for name in ("ds", "data_interval_end"):
         message = refusal(f"{{{{ {name} }}}}", interval=undated)

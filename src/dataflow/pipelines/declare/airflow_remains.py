@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 from dataflow.model.record import replace
 from dataflow.pipelines.declare.imports import FOREIGN, OF_PIPELINES, OWN, list_imported
-from dataflow.pipelines.declare.source_text import Edit, Finding, Source
+from dataflow.pipelines.declare.source_text import Edit, FileChange, Source
 
 _Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 FACTORY = "get_dag"
@@ -29,14 +29,14 @@ class Remains:
         self._files = files
         self.gone: dict[str, str] = {}  # a name, and the module it came from
         self._modules: set[str] = set()  # the names bound to a whole pipeline file
-        self.found: dict[ast.AST, Finding] = {}
+        self.found: dict[ast.AST, FileChange] = {}
 
-    def find(self) -> list[Finding]:
+    def find(self) -> list[FileChange]:
         """All findings, first to last."""
         found = [*self.find_nodes().values(), *self._find_references()]
         return sorted(found, key=lambda one: one.line)
 
-    def find_nodes(self) -> dict[ast.AST, Finding]:
+    def find_nodes(self) -> dict[ast.AST, FileChange]:
         """The findings by statement; a statement that uses a removed name is removed too."""
         before = -1
         while len(self.found) != before:
@@ -103,14 +103,14 @@ class Remains:
     def _add(self, node: ast.stmt, subject: str, why: str, instead: str = "") -> None:
         line = self._source.line_at(self._source.start(node))
         edit = self._source.without(node, instead)
-        self.found[node] = Finding(line, f"remove {subject}: {why}.", f"removed {subject}", why, (edit,))
+        self.found[node] = FileChange(line, f"remove {subject}: {why}.", f"removed {subject}", why, (edit,))
 
     def _find_used(self, node: ast.AST) -> str:
         spared = {id(one.value) for one in ast.walk(node) if self._is_reference(one)}
         names = (one for one in ast.walk(node) if isinstance(one, ast.Name) and id(one) not in spared)
         return next((one.id for one in names if one.id in self.gone), "")
 
-    def _find_references(self) -> Iterator[Finding]:
+    def _find_references(self) -> Iterator[FileChange]:
         """Pipelines named through their module: `module.OrdersDatasetPipeline`."""
         removed = {id(one) for node in self.found for one in ast.walk(node)}
         for node in ast.walk(self._source.tree):
@@ -118,7 +118,9 @@ class Remains:
                 end = self._source.end(node)
                 edit = Edit(self._source.start(node), end - len(node.attr.encode()))
                 shown = f"{node.attr} instead of {ast.unparse(node)}"
-                yield Finding(node.lineno, f"write {shown}: {_BY_NAME}.", f"wrote {shown}", _BY_NAME, (edit,))
+                yield FileChange(
+                    node.lineno, f"write {shown}: {_BY_NAME}.", f"wrote {shown}", _BY_NAME, (edit,)
+                )
 
     def _is_reference(self, node: ast.AST) -> TypeGuard[ast.Attribute]:
         if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
@@ -132,7 +134,7 @@ class Remains:
         self.found[node] = replace(self.found[node], is_lost=True)
 
 
-def find_remains(source: Source, files: Collection[str]) -> list[Finding]:
+def find_remains(source: Source, files: Collection[str]) -> list[FileChange]:
     """What to remove from a file before DataFlow can load it; `files` are the project's, without .py."""
     return Remains(source, files).find()
 

@@ -10,7 +10,7 @@ from dataflow.actions.dataset_rules import check_name
 from dataflow.actions.job_rules import LARGEST
 from dataflow.errors import BadInput
 from dataflow.model.wording import did_you_mean, quoted
-from dataflow.pipelines.declare.bases import ViewPipeline
+from dataflow.pipelines.declare.bases import ViewPipeline, list_attributes
 from dataflow.pipelines.declare.loader import Found
 from dataflow.pipelines.shape.checks import Check
 
@@ -45,10 +45,7 @@ class Attributes:
 
     def text(self, name: str) -> str:
         """A string; "" for None."""
-        value = self(name)
-        if value is not None and not isinstance(value, str):
-            raise self.wrong(name, f"must be a string, got {quoted(repr(value))}")
-        return value or ""
+        return self._of(name, str | None, "a string") or ""
 
     def name(self, name: str) -> str:
         """A valid dataset name."""
@@ -67,26 +64,19 @@ class Attributes:
 
     def switch(self, name: str) -> bool:
         """True or False, not a string such as "true"."""
-        value = self(name)
-        if not isinstance(value, bool):
-            raise self.wrong(name, f"must be True or False, got {quoted(repr(value))}")
-        return value
+        return bool(self._of(name, bool, "True or False"))
 
     def number(self, name: str, kind: type[int] | type[float]) -> Any:
         """A number that is not negative."""
-        value = self(name)
-        fits = isinstance(value, int | kind) and not isinstance(value, bool)
-        if not fits or not 0 <= value <= LARGEST:
-            kinds = "a whole number" if kind is int else "a number"
-            raise self.wrong(name, f"must be {kinds} from 0 to {LARGEST}, got {quoted(repr(value))}")
+        wanted = f"{'a whole number' if kind is int else 'a number'} from 0 to {LARGEST}"
+        value = self._of(name, int | kind, wanted)
+        if isinstance(value, bool) or not 0 <= value <= LARGEST:
+            raise self.wrong(name, f"must be {wanted}, got {quoted(repr(value))}")
         return kind(value)
 
     def items(self, name: str, example: str = '"orders"') -> list[Any]:
         """The items of a list or tuple."""
-        value = self(name)
-        if not isinstance(value, (list, tuple)):
-            raise self.wrong(name, f"must be a list, such as [{example}], got {quoted(repr(value))}")
-        return list(value)
+        return list(self._of(name, list | tuple, f"a list, such as [{example}]"))
 
     def checks(self) -> tuple[Check, ...]:
         """The declared checks."""
@@ -95,6 +85,12 @@ class Attributes:
             if not isinstance(check, Check):
                 raise self.wrong("checks", f"holds {quoted(repr(check))}, which is not a check")
         return found
+
+    def _of(self, name: str, kinds: Any, wanted: str) -> Any:
+        value = self(name)
+        if not isinstance(value, kinds):
+            raise self.wrong(name, f"must be {wanted}, got {quoted(repr(value))}")
+        return value
 
     def wrong(self, name: str, what: str) -> BadInput:
         """An error about one attribute."""
@@ -110,7 +106,7 @@ class Attributes:
             raise BadInput(f"{self.place}: {name}: {error}") from error
 
     def _refuse_unknown(self) -> None:
-        known = [*vars(self._base), *self._base.__annotations__]
+        known = list_attributes(self._base)
         for name, value in self._list_given():
             # Methods and properties have __get__; they are the class's own.
             if not name.startswith("_") and name not in known and not hasattr(value, "__get__"):
@@ -130,4 +126,4 @@ class Attributes:
     def _list_given(self) -> list[tuple[str, Any]]:
         """The class's own attributes, then those it inherits from classes of the project."""
         owners = getattr(self.thing, "__mro__", (self.thing,))
-        return [item for owner in owners if owner not in (self._base, object) for item in vars(owner).items()]
+        return [item for owner in owners if owner not in self._base.__mro__ for item in vars(owner).items()]

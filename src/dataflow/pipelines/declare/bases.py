@@ -14,7 +14,22 @@ from typing import Any, TypeVar
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
-class DatasetPipeline:
+class Timed:
+    """When a pipeline or job runs, and how long and how often it may try."""
+
+    start_date: datetime | str | None = None
+    """When the first interval begins; of a job without a schedule, the first dataid."""
+    end_date: datetime | None = None
+    catchup: bool = False
+    timezone: str = ""
+    """Default: the time zone of start_date, else UTC."""
+    retries: int = 0
+    retry_delay_seconds: float = 60.0
+    timeout_seconds: float = 0.0
+    """Longest time a run may take; 0 for no limit."""
+
+
+class DatasetPipeline(Timed):
     """Rows from a source, shaped and checked, published as one dataset."""
 
     table_name: str
@@ -33,15 +48,6 @@ class DatasetPipeline:
 
     schedule_interval: str | timedelta | None = "@daily"
     """None: it runs only on demand, with --dataid."""
-    start_date: datetime | None = None
-    end_date: datetime | None = None
-    catchup: bool = False
-    timezone: str = ""
-    """Default: the time zone of start_date, else UTC."""
-    retries: int = 0
-    retry_delay_seconds: float = 60.0
-    timeout_seconds: float = 0.0
-    """Longest time a run may take; 0 for no limit."""
 
     mode: str = "snapshot"
     """`snapshot`: each interval has all rows; `partition`: each has its own."""
@@ -57,7 +63,7 @@ class DatasetPipeline:
     """`fail`, or {"quarantine": 100} to allow up to 100 rejected rows."""
 
 
-class ViewPipeline:
+class ViewPipeline(Timed):
     """One result per interval, computed by SQL from datasets."""
 
     view_name: str
@@ -81,20 +87,11 @@ class ViewPipeline:
 
     schedule_interval: str | timedelta | None = "@daily"
     """None: it runs only on demand, with --dataid."""
-    start_date: datetime | None = None
-    end_date: datetime | None = None
-    catchup: bool = False
-    timezone: str = ""
-    """Default: the time zone of start_date, else UTC."""
-    retries: int = 0
-    retry_delay_seconds: float = 60.0
-    timeout_seconds: float = 0.0
-    """Longest time a run may take; 0 for no limit."""
 
     checks: Sequence[Any] = ()
 
 
-class Job:
+class Job(Timed):
     """The options of `@dataflow.job(…)`: the datasets that a function reads and writes, and when it runs."""
 
     inputs: Sequence[Any] = ()
@@ -106,21 +103,16 @@ class Job:
 
     schedule: str | timedelta | None = ""
     """Default: runs for each dataid of its inputs. None, without inputs: only on demand, with --dataid."""
-    start_date: datetime | str | None = None
-    """When the first interval begins; without a schedule, the first dataid."""
-    end_date: datetime | None = None
-    catchup: bool = False
-    timezone: str = ""
-    """Default: the time zone of start_date, else UTC."""
-    retries: int = 0
-    retry_delay_seconds: float = 60.0
-    timeout_seconds: float = 0.0
-    """Longest time a run may take; 0 for no limit."""
 
     mode: str = "partition"
     """`partition`: each dataid has its own rows; `snapshot`: each has all of them."""
     target_db: str = "lake"
     """The connection the outputs go to: a lake."""
+
+
+def list_attributes(base: type) -> list[str]:
+    """The names of all attributes that a class derived from this base may have."""
+    return [name for one in base.__mro__[:-1] for name in one.__annotations__]
 
 
 def job(

@@ -104,14 +104,12 @@ class Catalog:
             for dataset in definition.outputs:
                 if dataset in other.outputs:
                     raise BadInput(
-                        f"{definition.place}: {definition.job} makes {dataset}, which {other.job} "
+                        f"{definition.origin} makes {dataset}, which {other.job} "
                         f"already makes ({other.place}). Give one of them another name."
                     )
         if definition.job in self.definitions:
             other = self.definitions[definition.job]
-            raise BadInput(
-                f"{definition.place}: {definition.job} is already defined at {other.place}. Rename one."
-            )
+            raise BadInput(f"{definition.origin} is already defined at {other.place}. Rename one.")
         self.definitions[definition.job] = definition
         for name in (definition.job, *definition.outputs):
             self._known.setdefault(name, definition)

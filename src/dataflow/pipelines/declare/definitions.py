@@ -36,11 +36,14 @@ class Declared:
     """The properties of every definition, with defaults that most kinds share."""
 
     __slots__ = ()
+    job: str
+    place: str
     kind = ""
     inputs: tuple[JobInput, ...] = ()
     mode = "partition"
     schema = ""
     checks: tuple[Check, ...] = ()
+    mapped: tuple[Field, ...] = ()
     write = "replace"
     comment = ""
     indexes: tuple[tuple[str, ...], ...] = ()
@@ -50,6 +53,11 @@ class Declared:
     def dataset(self) -> str:
         """The datasets it makes, as one string for display."""
         return ", ".join(self.outputs)
+
+    @property
+    def origin(self) -> str:
+        """Its place and name, for messages."""
+        return f"{self.place}: {self.job}"
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -62,14 +70,16 @@ class Declared:
         return tuple(dict.fromkeys(item.dataset for item in self.inputs))
 
     @property
-    def mapped(self) -> tuple[Field, ...]:
-        """The fields of its mapping."""
-        return ()
-
-    @property
     def declared_columns(self) -> Mapping[str, str] | None:
         """The columns of what it makes, with their types; None if only its rows show them."""
         return None
+
+    @property
+    def all_checks(self) -> tuple[Check, ...]:
+        """All checks known before there are rows: those that follow from the mapping, then those declared."""
+        if self.declared_columns is not None:
+            return complete_checks(self.checks, self.mapped)
+        return tuple(dict.fromkeys((*complete_checks((), self.mapped), *self.checks)))
 
     @property
     def dataid_column(self) -> str:
@@ -99,7 +109,7 @@ class DatasetDefinition(Declared):
     job: str
     dataset: str
     source: Http | Files | TableSource
-    fields: tuple[Field, ...]
+    mapped: tuple[Field, ...]  # the fields of its mapping
     has_others: bool  # `...` in the mapping: all other source fields, under their own names
     target: str
     schema: str
@@ -114,14 +124,9 @@ class DatasetDefinition(Declared):
     place: str  # file:line, for messages
 
     @property
-    def mapped(self) -> tuple[Field, ...]:
-        """The declared fields, without those that `...` stands for."""
-        return self.fields
-
-    @property
     def declared_columns(self) -> Mapping[str, str] | None:
         """The columns of the mapping; None if it also takes all other fields."""
-        return None if self.has_others else {field.column: field.type.sql for field in self.fields}
+        return None if self.has_others else {field.column: field.type.sql for field in self.mapped}
 
     @property
     def dataid_column(self) -> str:
@@ -131,7 +136,7 @@ class DatasetDefinition(Declared):
     @property
     def fingerprint(self) -> str:
         """Equal for equal rows from an equal source: only then can a run take over what another published."""
-        rows = (self.source, self.fields, self.has_others, self.checks, self.rejects)
+        rows = (self.source, self.mapped, self.has_others, self.checks, self.rejects)
         table = (self.mode, self.write, self.partition_column)
         return hashlib.sha256(repr((rows, table)).encode()).hexdigest()
 
@@ -196,7 +201,7 @@ def define_dataset(found: Found) -> DatasetDefinition:
         job=found.name,
         dataset=get.name("table_name"),
         source=_source(get),
-        fields=fields,
+        mapped=fields,
         has_others=... in mapping,
         target=get.text("target_db") or LAKE,
         schema=get.text("target_schema"),
@@ -216,14 +221,14 @@ def define_dataset(found: Found) -> DatasetDefinition:
 
 def _check_columns(get: Attributes, definition: DatasetDefinition) -> None:
     """Refuses checks and indexes on unknown columns; with `...` in the mapping any column may exist."""
-    if definition.write == "merge" and not any(field.primary_key for field in definition.fields):
+    if definition.write == "merge" and not any(field.primary_key for field in definition.mapped):
         raise get.wrong("write", 'is "merge", which needs a PRIMARY KEY in field_mapping')
     if definition.has_others:
         return
     with get.saying("checks"):
-        complete_checks(definition.checks, definition.fields)
+        complete_checks(definition.checks, definition.mapped)
     own = [definition.partition_column] if definition.mode == "partition" else []
-    columns = [field.column for field in definition.fields] + own
+    columns = [field.column for field in definition.mapped] + own
     for name in (name for index in definition.indexes for name in index):
         if name not in columns:
             raise get.wrong(
@@ -238,11 +243,14 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
     """
     get = Attributes(found, bases.ViewPipeline)
     timing = read_timing(get)
-    for name in map(str, list_named(found.thing)):
+    named = list_named(found.thing)
+    if not named:
+        raise get.wrong("dataset_pipeline", "names no dataset")
+    for name in map(str, named):
         if name in broken and name not in known:
             where = broken[name].partition(": ")[0]
             raise get.wrong("dataset_pipeline", f"is {quoted(name)}, which cannot be loaded: see {where}")
-    inputs = _view_inputs(get, known, timing)
+    inputs = tuple(_view_input(get, name, known, timing) for name in named)
     first = known[inputs[0].dataset]
     query = get.text("query")
     if query and (get.text("where_clause") or get.text("join_clause") or get("fields") is not True):
@@ -253,7 +261,8 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
         job=found.name,
         dataset=get.name("view_name"),
         inputs=inputs,
-        fields=_view_fields(get, inputs[0].dataset),
+        # "__all__", as in the first Data Flow, is all columns of the dataset and none of the joined ones.
+        fields=[f'"{inputs[0].dataset}".*'] if get("fields") == EVERY_FIELD else get("fields"),
         join=get.text("join_clause"),
         where=get.text("where_clause"),
         query=query,
@@ -266,12 +275,6 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
         timing=timing,
         place=get.place,
     )
-
-
-def _view_fields(get: Attributes, dataset: str) -> Any:
-    """`'__all__'`, as in the first Data Flow, is all columns of the dataset and none of the joined ones."""
-    fields = get("fields")
-    return [f'"{dataset}".*'] if fields == EVERY_FIELD else fields
 
 
 def define_job(found: Found, datasets: Mapping[str, str]) -> JobDefinition:
@@ -337,13 +340,6 @@ def list_named(thing: Any) -> list[Any]:
     return [
         getattr(item, "__name__", item) for item in (given if isinstance(given, (list, tuple)) else [given])
     ]
-
-
-def _view_inputs(get: Attributes, known: Mapping[str, Definition], timing: Timing) -> tuple[JobInput, ...]:
-    named = list_named(get.thing)
-    if not named:
-        raise get.wrong("dataset_pipeline", "names no dataset")
-    return tuple(_view_input(get, name, known, timing) for name in named)
 
 
 def _view_input(get: Attributes, name: Any, known: Mapping[str, Definition], timing: Timing) -> JobInput:

@@ -132,23 +132,17 @@ def _kind_of(module: str, name: str, files: Collection[str]) -> str:
     if root != OWN:
         return OTHER
     if not rest:
-        return CONSTANT if name in CONSTANTS else OTHER if _is_public(name) else FOREIGN
-    if rest in (["constants"], ["config"]) and not _has(module, name):
-        return CONSTANT
+        public = sys.modules[OWN].__all__  # importing the package here would break the layers
+        is_ours = name == "*" or name in public or _exists(f"{OWN}.{name}")
+        return CONSTANT if name in CONSTANTS else OTHER if is_ours else FOREIGN
+    if rest in (["constants"], ["config"]):
+        is_ours = _exists(module) and hasattr(import_module(module), name)
+        if not is_ours:
+            return CONSTANT
     if rest[0] in PIPELINE_MODULES:
         # A whole module is not needed: its classes are known by their own names.
         return FOREIGN if len(rest) == 1 and name.islower() else SIBLING
     return OTHER if _exists(module) else FOREIGN
-
-
-def _is_public(name: str) -> bool:
-    public = sys.modules[OWN].__all__  # importing the package here would break the layers
-    return name == "*" or name in public or _exists(f"{OWN}.{name}")
-
-
-def _has(module: str, name: str) -> bool:
-    """True if one of our modules has this name, so it is not the project's."""
-    return _exists(module) and hasattr(import_module(module), name)
 
 
 def _exists(module: str) -> bool:

@@ -114,7 +114,7 @@ def _load_constants(
     try:
         return load_constants(project_dir, environ, file)
     except ConfigError as error:
-        problems.append(Problem(file, _line_in(error, os.path.join(project_dir, file)), str(error)))
+        problems.append(Problem(file, _line_in(error.__cause__, os.path.join(project_dir, file)), str(error)))
         return Constants({}, {}, file)  # not the environment's, which may differ
 
 
@@ -273,27 +273,24 @@ def _syntax_words(error: SyntaxError) -> str:
 def _problem(path: str, error: BaseException) -> Problem:
     """The error with the last line of this file that led to it."""
     shown = os.path.join(FOLDER, os.path.basename(path))
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     words = str(error) if isinstance(error, DataFlowError) else described(error)
     if isinstance(error, ModuleNotFoundError):
         words += explain_missing(error.name or "")
-    return Problem(shown, lines[-1] if lines and lines[-1] else 1, words)
+    return Problem(shown, _line_in(error, path), words)
 
 
-def _line_in(error: ConfigError, path: str) -> int:
-    """The last line of a constants file that led to an error."""
-    cause = error.__cause__
-    if isinstance(cause, SyntaxError) and cause.filename == path:
-        return cause.lineno or 1
-    frames = traceback.extract_tb(cause.__traceback__) if cause else []
+def _line_in(error: BaseException | None, path: str) -> int:
+    """The last line of a file that led to an error."""
+    if isinstance(error, SyntaxError) and error.filename == path:
+        return error.lineno or 1
+    frames = traceback.extract_tb(error.__traceback__) if error else []
     return next((frame.lineno or 1 for frame in reversed(frames) if frame.filename == path), 1)
 
 
 def _undefined(path: str, error: NameError) -> Problem:
     """A name that no file defines, most often a class whose own file could not be loaded."""
-    where = _problem(path, error)
     reason = f"{error.name} is not defined here, and no loaded file defines a pipeline of that name."
-    return Problem(where.path, where.line, reason)
+    return replace(_problem(path, error), reason=reason)
 
 
 @contextmanager

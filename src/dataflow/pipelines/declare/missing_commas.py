@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from dataflow.model.wording import quoted
-from dataflow.pipelines.declare.source_text import Edit, Finding, Source
+from dataflow.pipelines.declare.source_text import Edit, FileChange, Source, list_assigned
 
 PARTS = {"field_mapping": 3, "fields": 2, "indexes": 1, "dataset_pipeline": 1}
 """The number of strings in a complete item, by the suffix of the name the list is assigned to."""
@@ -16,20 +16,20 @@ _CLOSING = re.compile(rb"(?:\s*\))*")
 _JOINED = "Python joins adjacent strings"
 
 
-def find_missing_commas(source: Source) -> list[Finding]:
+def find_missing_commas(source: Source) -> list[FileChange]:
     """Every place of a file where a comma is missing, first to last."""
     found = [*_find_calls(source), *_find_joined(source)]
     return sorted(found, key=lambda one: one.line)
 
 
-def _find_calls(source: Source) -> Iterator[Finding]:
+def _find_calls(source: Source) -> Iterator[FileChange]:
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Call) and _is_data(node.func):
             end = source.end(node.func)
             if closing := _CLOSING.match(source.text, end):
                 end = closing.end()
             words = _words(node.func)
-            yield Finding(
+            yield FileChange(
                 source.line_at(end),
                 f"{words} Add it.",
                 "added the missing comma between two items",
@@ -52,7 +52,7 @@ def _words(before: ast.expr) -> str:
     return f"a comma is missing between this {shown} and the '(' that follows it."
 
 
-def _find_joined(source: Source) -> Iterator[Finding]:
+def _find_joined(source: Source) -> Iterator[FileChange]:
     for name, value in _list_assigned(source.tree):
         for end, parts in PARTS.items():
             if name.lower().endswith(end):
@@ -60,7 +60,7 @@ def _find_joined(source: Source) -> Iterator[Finding]:
                     yield from _find_short(source, item, parts)
 
 
-def _find_short(source: Source, item: ast.expr, wanted: int) -> Iterator[Finding]:
+def _find_short(source: Source, item: ast.expr, wanted: int) -> Iterator[FileChange]:
     """An item that has too few strings because Python joined some of them."""
     parts = item.elts if isinstance(item, (ast.Tuple, ast.List)) else [item]
     if len(parts) >= wanted > 1:
@@ -72,7 +72,7 @@ def _find_short(source: Source, item: ast.expr, wanted: int) -> Iterator[Finding
     for pieces in joined:
         ends = [end for _, end in pieces[:-1]]
         shown, after = pieces[0][0], pieces[1][0]
-        yield Finding(
+        yield FileChange(
             source.line_at(ends[0]),
             f"a comma is missing between {shown} and {after}: {_JOINED}. Add it, or write one string.",
             f"added the missing comma after {shown}" if fits else f"comma missing after {shown}",
@@ -86,11 +86,9 @@ def _list_assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
     """The assignments of a file and its classes."""
     for body in [tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))]:
         for node in body:
-            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
             value = getattr(node, "value", None)
-            for target in targets:
-                if isinstance(target, ast.Name) and isinstance(value, ast.expr):
-                    yield target.id, value
+            if isinstance(value, ast.expr):
+                yield from ((name, value) for name in list_assigned(node))
 
 
 def _list_items(value: ast.expr) -> list[ast.expr]:

@@ -32,7 +32,7 @@ from dataflow.secrets.cipher import decrypt
 from dataflow.secrets.known import KnownSecrets
 
 DEFAULT_LAKE = "lake"
-CONNECTION_KEYS = ("url", "encryptedpass", "password_variable")
+CONNECTION_KEYS = dict.fromkeys(("url", "encryptedpass", "password_variable"), str)
 SPARK_KEYS = {
     "master": str,
     "remote": str,
@@ -226,22 +226,22 @@ def _tables(path: str, found: Any) -> dict[str, dict[str, str]]:
         where = f"{path}: connection.{name}"
         if not isinstance(table, dict) or "url" not in table:
             raise ConfigError(f'{where} has no url. Add one: url = "postgresql://user@host/database"')
-        for key, value in table.items():
-            if key not in CONNECTION_KEYS:
-                raise ConfigError(f"{where}.{key}: unknown key.{did_you_mean(key, CONNECTION_KEYS)}")
-            if not isinstance(value, str):
-                raise ConfigError(f"{where}.{key} must be a string.")
+        _check_keys(where, table, CONNECTION_KEYS)
     return found
+
+
+def _check_keys(where: str, table: Mapping[str, Any], known: Mapping[str, type]) -> None:
+    for key, value in table.items():
+        if key not in known:
+            raise ConfigError(f"{where}.{key}: unknown key.{did_you_mean(key, known)}")
+        if not isinstance(value, known[key]):
+            raise ConfigError(f"{where}.{key} must be {KINDS[known[key]]}.")
 
 
 def _checked_spark(path: str, found: Any) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ConfigError(f"{path}: spark must be a table.")
-    for key, value in found.items():
-        if key not in SPARK_KEYS:
-            raise ConfigError(f"{path}: spark.{key}: unknown key.{did_you_mean(key, SPARK_KEYS)}")
-        if not isinstance(value, SPARK_KEYS[key]):
-            raise ConfigError(f"{path}: spark.{key} must be {KINDS[SPARK_KEYS[key]]}.")
+    _check_keys(f"{path}: spark", found, SPARK_KEYS)
     places = [key for key in SPARK_PLACES if key in found]
     if len(places) > 1:
         raise ConfigError(f"{path}: spark has both {' and '.join(places)}. Keep one of them.")

@@ -26,7 +26,7 @@ class Edit:
 
 
 @record
-class Finding:
+class FileChange:
     """One change to a file, worded for the loader that refuses it and for the import that makes it."""
 
     line: int
@@ -99,6 +99,12 @@ class Source:
         start = self.start(node)
         text = self.text[start : self.end(node)].decode()
         return [(piece, start + len(text[:end].encode())) for piece, end in _list_literals(text)]
+
+
+def list_assigned(node: ast.stmt) -> list[str]:
+    """The plain names that a statement assigns."""
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
 def apply_edits(text: bytes, edits: Iterable[Edit]) -> str:

@@ -150,12 +150,9 @@ class Http:
             _check_proxy(self.proxy)
         if self.auth is not None and self.auth.kind == "oauth2":
             _check_grant(self.auth.grant)
+        meaning = f"{', '.join(IN_URL)} stand for the values of the interval"
         for found in re.findall(r"\{[^{}]*\}|[{}]", self.url):
-            if found not in IN_URL:
-                raise BadInput(
-                    f"the URL has {quoted(found)}, which is unknown. {', '.join(IN_URL)} stand for the "
-                    "values of the interval; for a literal brace write %7B or %7D."
-                )
+            _check_name("the URL", found, IN_URL, f"{meaning}; for a literal brace write %7B or %7D.")
 
     def check_environment(self, environ: Mapping[str, str]) -> None:
         """ConfigError if a variable or a usable proxy is missing, before a run starts."""
@@ -196,12 +193,9 @@ class Files:
         """BadInput for an unknown format, or an unknown name in braces in the path."""
         _check_text("the path", self.path)
         get_kind(self.path, self.format)
+        meaning = f"{IN_PATH[0]} stands for that of the interval"
         for found in re.findall(r"\{[^{}\[\]]*\}", self.path):
-            if found not in IN_PATH:
-                raise BadInput(
-                    f"the path has {quoted(found)}, which is unknown. {IN_PATH[0]} stands for that of the "
-                    "interval; for a literal brace write [{] or [}]."
-                )
+            _check_name("the path", found, IN_PATH, f"{meaning}; for a literal brace write [{{] or [}}].")
 
 
 @record
@@ -246,6 +240,11 @@ def table(connection: str, name: str = "", query: str = "", **options: str) -> T
 def _check_text(what: str, value: object) -> None:
     if not isinstance(value, str) or not value:
         raise BadInput(f"{what} must be a string, got {quoted(repr(value))}.")
+
+
+def _check_name(what: str, found: str, known: tuple[str, ...], advice: str) -> None:
+    if found not in known:
+        raise BadInput(f"{what} has {quoted(found)}, which is unknown. {advice}")
 
 
 def _check_proxy(proxy: object) -> None:

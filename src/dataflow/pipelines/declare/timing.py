@@ -148,7 +148,11 @@ def _read_moment(get: Attributes, name: str, tz: tzinfo) -> str:
         moment = datetime(moment.year, moment.month, moment.day)
     if name == "end_date" and moment.year == MAXYEAR:
         return FOR_EVER
-    _check_year(get, name, moment)
+    years = YEARS["--start" if name == "start_date" else "--end"]
+    if moment.year not in years:
+        raise get.wrong(
+            name, f"is {moment.date().isoformat()}, but must be in the years {years[0]} to {years[-1]}"
+        )
     moment = moment.astimezone(tz) if moment.tzinfo else moment.replace(tzinfo=tz)
     if moment.microsecond:
         moment = datetime(moment.year, moment.month, moment.day, tzinfo=tz)
@@ -162,11 +166,3 @@ def _moment_text(moment: datetime) -> str:
     if moment.replace(fold=0).astimezone(UTC) != moment.astimezone(UTC):
         return moment.isoformat(timespec="seconds")
     return text[: len("2026-08-20")] if text[len("2026-08-20") :] == "T00:00" else text
-
-
-def _check_year(get: Attributes, name: str, moment: datetime) -> None:
-    years = YEARS["--start" if name == "start_date" else "--end"]
-    if moment.year not in years:
-        raise get.wrong(
-            name, f"is {moment.date().isoformat()}, but must be in the years {years[0]} to {years[-1]}"
-        )

@@ -17,7 +17,7 @@ from dataflow.pipelines.fetch.client import Origins
 from dataflow.pipelines.fetch.limits import Limits
 from dataflow.pipelines.fetch.page import Page
 from dataflow.pipelines.fetch.pagination import Chain, Cursor, Position
-from dataflow.pipelines.fetch.staging_folder import Entry
+from dataflow.pipelines.fetch.staging_folder import StagedPage
 
 
 @record
@@ -27,7 +27,7 @@ class Way:
     base: Address
     origins: Origins
     limits: Limits
-    staged: tuple[Entry, ...]
+    staged: tuple[StagedPage, ...]
     get: Callable[[Position], Page]
     load: Callable[[int], bytes]  # the staged page with this index
     pool: Executor
@@ -63,7 +63,7 @@ class Totals:
             self.most = max(self.most, self._recent.popleft())
 
 
-def most_rows(staged: tuple[Entry, ...]) -> int:
+def most_rows(staged: tuple[StagedPage, ...]) -> int:
     """The highest row count that the source stated during the fetch."""
     return max((entry.total or 0 for entry in staged), default=0)
 

@@ -14,7 +14,7 @@ from dataflow.model.record import replace
 from dataflow.pipelines.fetch.page import Page, hash_edges_of, have_same_rows
 from dataflow.pipelines.fetch.page_walk import Totals, Way, check_enough, most_rows, refuse_total
 from dataflow.pipelines.fetch.pagination import Offset, PageNumber, Series
-from dataflow.pipelines.fetch.staging_folder import Entry
+from dataflow.pipelines.fetch.staging_folder import StagedPage
 
 FAR = 1_000_000
 """Distance at which no source has further pages."""
@@ -145,7 +145,7 @@ class _SeriesWalk:
 class _Place:
     """Progress of a walk: the pages and rows so far."""
 
-    def __init__(self, staged: tuple[Entry, ...]) -> None:
+    def __init__(self, staged: tuple[StagedPage, ...]) -> None:
         self.count = len(staged)
         self.rows = sum(entry.rows for entry in staged)
         self.step = staged[0].rows if staged else 0  # row count of the first page

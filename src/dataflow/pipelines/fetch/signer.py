@@ -63,7 +63,7 @@ class Signer:
         self._credentials = credentials
         client = credentials.name, credentials.secret
         self._tokens = (
-            Tokens(credentials.grant, client, transport, hide) if credentials.kind == "oauth2" else None
+            AccessTokens(credentials.grant, client, transport, hide) if credentials.kind == "oauth2" else None
         )
         self._origin = origin
         self._key = HawkKey(credentials.name, credentials.secret, credentials.algorithm)
@@ -122,7 +122,7 @@ def _plain_headers(credentials: Credentials) -> Headers:
     return ()
 
 
-class Tokens:
+class AccessTokens:
     """The OAuth 2 access token of one client, in memory until it expires; thread-safe."""
 
     def __init__(self, grant: Grant, client: tuple[str, str], transport: Transport, hide: Hide) -> None:

@@ -24,7 +24,7 @@ the right size and arbitrary content, since writes are not synced."""
 
 
 @record
-class Entry:
+class StagedPage:
     """A finished part. `path` is absolute; `next` is the position after it: None after the last page.
 
     `total` is the source's row count when the page was fetched, None where it is not stated.
@@ -40,16 +40,16 @@ class Entry:
 
     @property
     def part(self) -> Part:
-        """The entry as the pipeline's part record."""
+        """The page as the pipeline's part record."""
         return Part(self.number, self.path, self.rows, self.size)
 
 
 @record
-class Manifest:
+class PageManifest:
     """Content of a folder's manifest; `length` is the size of its complete lines in bytes."""
 
     fingerprint: str
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[StagedPage, ...] = ()
     complete: bool = False
     closed: str = ""
     length: int = 0
@@ -68,7 +68,7 @@ class Staging:
         self.folder = os.path.abspath(folder)
         self._fingerprint = fingerprint
         make_private_folder(self.folder)
-        found = read_manifest(self.folder) or Manifest("")
+        found = read_page_manifest(self.folder) or PageManifest("")
         if found.length and found.fingerprint != fingerprint:
             raise BadInput(f"Staging folder {self.folder} belongs to another source: use one folder per run.")
         self.entries, self.complete, self.closed = list(found.entries), found.complete, found.closed
@@ -89,7 +89,7 @@ class Staging:
             return 0
         open_ones, closed = [], set()
         for folder, same_call in earlier_folders.items():
-            found = read_manifest(folder)
+            found = read_page_manifest(folder)
             if found and (found.closed or (found.complete and not same_call)):
                 # Including parts taken over from others: otherwise the next run would resume from those.
                 closed |= found.paths
@@ -114,7 +114,7 @@ class Staging:
         """Write the next part atomically, then its manifest line."""
         number = len(self.entries) + 1
         path = os.path.join(self.folder, f"part-{number:08d}.json")
-        entry = Entry(number, path, rows, len(body), sha256, following, total)
+        entry = StagedPage(number, path, rows, len(body), sha256, following, total)
         try:
             _write_whole(path, body)
             self._record(entry)
@@ -153,28 +153,28 @@ class Staging:
         with self._open() as file:
             file.write(orjson.dumps(line) + b"\n")  # one write: at most the last line is incomplete
 
-    def _record(self, entry: Entry) -> None:
+    def _record(self, entry: StagedPage) -> None:
         facts = {name: getattr(entry, name) for name in ("number", "rows", "size", "sha256", "next", "total")}
         # A file in the manifest's own folder is stored by its bare name.
         is_own = os.path.dirname(entry.path) == self.folder
         self._append(facts | {"file": os.path.basename(entry.path) if is_own else entry.path})
         self.entries.append(entry)
 
-    def _usable(self, manifest: Manifest) -> Manifest | None:
+    def _usable(self, manifest: PageManifest) -> PageManifest | None:
         """The part of an earlier run's manifest that can be resumed."""
         if manifest.fingerprint != self._fingerprint:
             return None
-        whole: list[Entry] = []
+        whole: list[StagedPage] = []
         since = max(map(_written_at, manifest.entries), default=0.0) - SETTLED_SECONDS
         for entry in manifest.entries:
             if entry.number != len(whole) + 1 or not _is_whole(entry, since):
                 break
             whole.append(entry)
         complete = manifest.complete and len(whole) == len(manifest.entries)
-        return Manifest(manifest.fingerprint, tuple(whole), complete, "", manifest.length)
+        return PageManifest(manifest.fingerprint, tuple(whole), complete, "", manifest.length)
 
 
-def read_manifest(folder: str) -> Manifest | None:
+def read_page_manifest(folder: str) -> PageManifest | None:
     """The manifest of a folder; None when it is missing or its first line is incomplete."""
     try:
         with open(os.path.join(folder, MANIFEST), "rb") as file:
@@ -187,7 +187,7 @@ def read_manifest(folder: str) -> Manifest | None:
     entries = tuple(_entry(line, folder) for line in lines if "number" in line)
     closed = next((line["closed"] for line in lines if "closed" in line), "")
     complete = any("complete" in line for line in lines)
-    return Manifest(lines[0]["fingerprint"], entries, complete, closed, length)
+    return PageManifest(lines[0]["fingerprint"], entries, complete, closed, length)
 
 
 def _write_whole(path: str, body: bytes) -> None:
@@ -215,20 +215,20 @@ def _whole_lines(text: bytes) -> tuple[list[dict[str, Any]], int]:
     return lines, length
 
 
-def _entry(line: dict[str, Any], folder: str) -> Entry:
+def _entry(line: dict[str, Any], folder: str) -> StagedPage:
     path = os.path.join(folder, str(line["file"]))
     what = line["rows"], line["size"], line["sha256"], line["next"], line.get("total")
-    return Entry(line["number"], path, *what)
+    return StagedPage(line["number"], path, *what)
 
 
-def _written_at(entry: Entry) -> float:
+def _written_at(entry: StagedPage) -> float:
     try:
         return os.stat(entry.path).st_mtime
     except OSError:
         return 0.0
 
 
-def _is_whole(entry: Entry, since: float) -> bool:
+def _is_whole(entry: StagedPage, since: float) -> bool:
     """True if the part exists with its size and, if written after that time, with its content."""
     try:
         with open(entry.path, "rb") as file:

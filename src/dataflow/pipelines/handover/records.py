@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from dataflow.model.record import record
+from dataflow.model.record import as_dict, record
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -120,7 +120,6 @@ class Target(Protocol):
 
 
 REJECTS = "_rejects.jsonl"
-COLUMNS = ("part", "row", "field", "value", "reason", "source_row")
 
 
 def write_rejects(
@@ -129,5 +128,4 @@ def write_rejects(
     """Write the rejected values, in order."""
     with open(path, "w", encoding="utf-8", opener=opener) as file:
         for reject in rejects:
-            facts = {name: getattr(reject, name) for name in COLUMNS}
-            file.write(json.dumps(facts, ensure_ascii=False) + "\n")
+            file.write(json.dumps(as_dict(reject), ensure_ascii=False) + "\n")

@@ -6,7 +6,7 @@ import math
 import os
 import shutil
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,9 +18,7 @@ from dataflow.model.record import record
 from dataflow.pipelines.lake.manifest import Manifest, write_manifest
 from dataflow.pipelines.lake.parquet_target import FILE_SIZE, LakeWriter
 from dataflow.pipelines.lake.published_files import LakeChunk, locate_chunk
-
-if TYPE_CHECKING:
-    from dataflow.store.store import Store
+from dataflow.store.store import Store
 
 BATCH_ROWS = 100_000
 """Rows in memory at a time, and per row group."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dataflow.errors import BadInput
-from dataflow.model.record import record
+from dataflow.model.record import as_dict, record
 from dataflow.pipelines.handover.records import StagedFile
 from dataflow.private_files import open_unlinked
 
@@ -28,6 +28,11 @@ class Manifest:
     run_id: int
     columns: Columns
     files: tuple[StagedFile, ...]
+
+    def open(self, path: str) -> Frame:
+        """Its files as one table; `path` is that of the manifest."""
+        folder = os.path.dirname(path)
+        return Frame(tuple(os.path.join(folder, file.path) for file in self.files), self.columns)
 
     @property
     def rows(self) -> int:
@@ -67,20 +72,10 @@ class Whole:
 
 def write_manifest(path: str, manifest: Manifest) -> None:
     """Write the manifest atomically and durably."""
-    text = json.dumps(
-        {
-            "format": FORMAT,
-            "dataset": manifest.dataset,
-            "dataid": manifest.dataid,
-            "run_id": manifest.run_id,
-            "columns": [list(column) for column in manifest.columns],
-            "files": [{"path": file.path, "rows": file.rows, "size": file.size} for file in manifest.files],
-        },
-        indent=1,
-    )
+    found = {"format": FORMAT} | as_dict(manifest) | {"files": [as_dict(file) for file in manifest.files]}
     temporary = f"{path}.{os.getpid()}.tmp"
     with open(temporary, "w", encoding="utf-8", opener=open_unlinked) as file:
-        file.write(text)
+        file.write(json.dumps(found, indent=1))
         file.flush()
         os.fsync(file.fileno())
     os.rename(temporary, path)
@@ -100,17 +95,16 @@ def read_manifest(path: str) -> Manifest:
             raise BadInput(
                 f"{path} is a manifest of format {found.get('format')}; this version reads {FORMAT}."
             )
-        files = tuple(StagedFile(item["path"], item["rows"], item["size"]) for item in found["files"])
-        columns = tuple((name, kind) for name, kind in found["columns"])
-        return Manifest(found["dataset"], found["dataid"], found["run_id"], columns, files)
+        found |= {"files": tuple(StagedFile(**item) for item in found["files"])}
+        found |= {"columns": tuple((name, kind) for name, kind in found["columns"])}
+        return Manifest(**{name: found[name] for name in Manifest.__annotations__})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"The manifest {path} cannot be read: {error}.") from error
 
 
 def read_frame(path: str) -> Frame:
     """The data files of the version whose manifest is at that location."""
-    manifest, folder = read_manifest(path), os.path.dirname(path)
-    return Frame(tuple(os.path.join(folder, file.path) for file in manifest.files), manifest.columns)
+    return read_manifest(path).open(path)
 
 
 def put_together(frames: Iterable[Frame]) -> Whole:

@@ -26,13 +26,12 @@ from dataflow.pipelines.handover.records import (
     write_rejects,
 )
 from dataflow.pipelines.lake.manifest import Columns, Frame, Manifest, write_manifest
+from dataflow.pipelines.shape.checks import Check
+from dataflow.pipelines.shape.shaped import Reject
 from dataflow.pipelines.shape.sql_types import parse_sql_type
 from dataflow.private_files import open_unlinked
 
 if TYPE_CHECKING:
-    from dataflow.pipelines.shape.checks import Check
-    from dataflow.pipelines.shape.shaped import Reject
-
     CountBadRows = Callable[[Check, Frame], tuple[int, list[str]]]
     """Counts the rows of a frame that violate a check, with a few samples."""
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING
-
 from dataflow.actions.locations import absolute_place
 from dataflow.actions.names import get_dataset
 from dataflow.actions.next_commands import shell
@@ -14,14 +11,11 @@ from dataflow.model.grain import Grain
 from dataflow.model.location import Location
 from dataflow.model.mapping import LATEST
 from dataflow.model.record import record
-from dataflow.model.records import VIEW
+from dataflow.model.records import VIEW, Dataset, PlanInput
 from dataflow.pipelines.handover.published_table import interval_table
 from dataflow.pipelines.lake.manifest import Manifest, read_manifest
-
-if TYPE_CHECKING:
-    from dataflow.model.records import Dataset, PlanInput
-    from dataflow.store.chunk_reads import PublishedChunk
-    from dataflow.store.store import Store
+from dataflow.store.chunk_reads import PublishedChunk
+from dataflow.store.store import Store
 
 
 @record
@@ -38,8 +32,7 @@ class LakeChunk:
     @property
     def files(self) -> tuple[str, ...]:
         """The paths of its data files."""
-        folder = os.path.dirname(self.path)
-        return tuple(os.path.join(folder, file.path) for file in self.manifest.files)
+        return self.manifest.open(self.path).files
 
 
 @record
@@ -66,15 +59,12 @@ def locate(store: Store, name: str, project_dir: str, *, with_stale: bool = Fals
     _refuse_elsewhere(store, dataset_id, dataset)
     published = store.read.list_published(dataset_id)
     kept = [chunk for chunk in published if with_stale or not chunk.stale]
+    left = [chunk for chunk in published if chunk.stale and not with_stale]
     if dataset.mode == "snapshot":
-        newest = kept[-1:]
-        left = published[published.index(newest[0]) + 1 :] if newest else published[-1:]
-        return Located(
-            tuple(_chunk(dataset, chunk, project_dir) for chunk in newest),
-            tuple(chunk.dataid for chunk in left),
-        )
+        kept = kept[-1:]
+        left = published[published.index(kept[0]) + 1 :] if kept else published[-1:]
     chunks = tuple(_chunk(dataset, chunk, project_dir) for chunk in kept)
-    return Located(chunks, tuple(chunk.dataid for chunk in published if chunk.stale and not with_stale))
+    return Located(chunks, tuple(chunk.dataid for chunk in left))
 
 
 def locate_chunk(store: Store, name: str, dataid: str, project_dir: str) -> tuple[LakeChunk, bool]:

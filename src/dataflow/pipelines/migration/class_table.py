@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataflow.model.record import record
 from dataflow.pipelines.declare.airflow_remains import FACTORY, Remains
 from dataflow.pipelines.declare.class_kinds import KINDS, NEEDED, is_private, kind_by_name, word_for
-from dataflow.pipelines.declare.source_text import Source
+from dataflow.pipelines.declare.source_text import Source, list_assigned
 
 
 @record
@@ -21,19 +21,12 @@ class Written:
     gone: frozenset[ast.AST]  # the statements removed with Airflow
 
     @property
-    def line(self) -> int:
-        """The line it starts on."""
-        return self.node.lineno
-
-    @property
     def assigned(self) -> dict[str, ast.Assign | ast.AnnAssign]:
         """Its own attributes, without inherited ones."""
         found: dict[str, ast.Assign | ast.AnnAssign] = {}
         for member in (member for member in self.node.body if member not in self.gone):
-            targets = member.targets if isinstance(member, ast.Assign) else [getattr(member, "target", None)]
-            for target in targets:
-                if isinstance(target, ast.Name) and isinstance(member, ast.Assign | ast.AnnAssign):
-                    found[target.id] = member
+            if isinstance(member, ast.Assign | ast.AnnAssign):
+                found |= dict.fromkeys(list_assigned(member), member)
         return found
 
 

@@ -20,7 +20,7 @@ _VARIABLE = re.compile(r"^\s*(?:export\s+)?(\w+)\s*=\s*(.*?)\s*$", re.MULTILINE)
 
 
 @record
-class Target:
+class OldConnection:
     """A connection by name: its URL without the password, "" if no file has one, and its place."""
 
     name: str
@@ -42,14 +42,14 @@ class Target:
         return table + password * self.has_password
 
 
-def list_targets(root: str, table: ClassTable, pipelines: Iterable[str]) -> list[Target]:
+def list_targets(root: str, table: ClassTable, pipelines: Iterable[str]) -> list[OldConnection]:
     """The connections of these pipelines, without the lake."""
     values = [table.find_value(name, "target_db") for name in pipelines]
     names = {value.value for value in values if isinstance(value, ast.Constant)} - {LAKE, None}
     return [_find_target(root, name) for name in sorted(map(str, names))]
 
 
-def _find_target(root: str, name: str) -> Target:
+def _find_target(root: str, name: str) -> OldConnection:
     for file in ENVIRONMENT_FILES:
         for variable, line, value in _list_variables(root, file):
             if variable in list_variables(name):
@@ -59,8 +59,8 @@ def _find_target(root: str, name: str) -> Target:
                 except ConfigError:
                     continue
                 plain = _without_passwords(found.url)
-                return Target(name, plain, place, found.password is not None or plain != found.url)
-    return Target(name, "", "")
+                return OldConnection(name, plain, place, found.password is not None or plain != found.url)
+    return OldConnection(name, "", "")
 
 
 def _without_passwords(url: str) -> str:

@@ -12,13 +12,13 @@ from dataflow.model.record import replace
 from dataflow.pipelines.declare.airflow_remains import FACTORY, find_remains
 from dataflow.pipelines.declare.imports import SIBLING, list_imported
 from dataflow.pipelines.declare.missing_commas import find_missing_commas
-from dataflow.pipelines.declare.source_text import Edit, Finding, Source, apply_edits, list_outermost
+from dataflow.pipelines.declare.source_text import Edit, FileChange, Source, apply_edits, list_outermost
 from dataflow.pipelines.migration.pipeline_classes import PipelineClasses
 
 _FROM_ENVIRONMENT = re.compile(r"(\w+) = os\.(?:environ\.get\(|environ\[|getenv\()'\1'[\])]")
 
 
-def convert_pipelines(source: Source, classes: PipelineClasses) -> tuple[str, list[Finding]]:
+def convert_pipelines(source: Source, classes: PipelineClasses) -> tuple[str, list[FileChange]]:
     """The new text of a pipeline file, and its changes."""
     found = [*find_missing_commas(source), *_carry_retries(source, find_remains(source, ()))]
     found += [*_find_sibling_imports(source, classes), *classes.find_twins(source)]
@@ -28,23 +28,25 @@ def convert_pipelines(source: Source, classes: PipelineClasses) -> tuple[str, li
     return _apply(source, found, classes.find_references(source))
 
 
-def convert_constants(source: Source) -> tuple[str, list[Finding]]:
+def convert_constants(source: Source) -> tuple[str, list[FileChange]]:
     """The new text of a constants file; "" if the environment provides everything it did."""
     found = find_remains(source, ())
     for node in source.tree.body:
         if read := _FROM_ENVIRONMENT.fullmatch(ast.unparse(node)):
             why = f"constants missing from this file are read from the environment: export {read[1]}=…"
-            found.append(Finding(node.lineno, "", f"removed {read[1]}", why, (source.without(node),)))
+            found.append(FileChange(node.lineno, "", f"removed {read[1]}", why, (source.without(node),)))
     text, changes = _apply(source, found, [])
     kept = [node for node in ast.parse(text).body if not isinstance(node, (ast.Import, ast.ImportFrom))]
-    return (text if any(not _is_docstring(node) for node in kept) else ""), changes
+    strings = [node for node in kept if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)]
+    return (text if len(kept) > len(strings) else ""), changes
 
 
 def find_retries(tree: ast.AST) -> tuple[int, str] | None:
     """The line of an Airflow default_args with retries, and the retries as attributes of a pipeline."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
-            given = {ast.unparse(key).strip("'"): value for key, value in _pairs(node)}
+            pairs = zip(node.keys, node.values, strict=True)
+            given = {ast.unparse(key).strip("'"): value for key, value in pairs if key is not None}
             count = given.get("retries")
             if isinstance(count, ast.Constant) and isinstance(count.value, int) and count.value > 0:
                 delay = _seconds(given.get("retry_delay"))
@@ -52,7 +54,7 @@ def find_retries(tree: ast.AST) -> tuple[int, str] | None:
     return None
 
 
-def _apply(source: Source, found: list[Finding], others: Iterable[Edit]) -> tuple[str, list[Finding]]:
+def _apply(source: Source, found: list[FileChange], others: Iterable[Edit]) -> tuple[str, list[FileChange]]:
     edits = [edit for one in found for edit in one.edits] + list(others)
     found = found + _find_unused(source, Source("", apply_edits(source.text, edits).encode()))
     edits = [edit for one in found for edit in one.edits] + list(others)
@@ -61,7 +63,7 @@ def _apply(source: Source, found: list[Finding], others: Iterable[Edit]) -> tupl
     return apply_edits(source.text, edits), sorted(told, key=lambda one: one.line)
 
 
-def _find_unused(source: Source, after: Source) -> list[Finding]:
+def _find_unused(source: Source, after: Source) -> list[FileChange]:
     """Imports that are unused after the changes, and those of packages that are not installed."""
     used = {node.id for node in ast.walk(after.tree) if isinstance(node, ast.Name)}
     kept = {ast.unparse(node) for node in after.tree.body if isinstance(node, (ast.Import, ast.ImportFrom))}
@@ -74,33 +76,30 @@ def _find_unused(source: Source, after: Source) -> list[Finding]:
             continue
         if not used.intersection(one.bound for one in imported):
             edit = source.without(node)
-            found.append(Finding(node.lineno, "", f"removed `{shown}`", "it is not used", (edit,)))
+            found.append(FileChange(node.lineno, "", f"removed `{shown}`", "it is not used", (edit,)))
         elif imported[0].kind == "other" and not _is_installed(imported[0].module):
             package = imported[0].module.partition(".")[0]
             why = f"the package {package} is not installed here"
-            found.append(Finding(node.lineno, "", f"kept `{shown}`", why, is_lost=True))
+            found.append(FileChange(node.lineno, "", f"kept `{shown}`", why, is_lost=True))
     return found
 
 
-def _find_sibling_imports(source: Source, classes: PipelineClasses) -> list[Finding]:
+def _find_sibling_imports(source: Source, classes: PipelineClasses) -> list[FileChange]:
     found = []
     for node in source.tree.body:
         imported = list_imported(node, ())
         plain = [one for one in imported if one.kind == SIBLING and one.bound == one.name]
-        known = [one for one in plain if one.name in classes.renamed or _is_known(one.name, classes)]
+        # The loader provides the pipelines of all files to each of them.
+        provided = {one.name for one in classes.table if "Pipeline" in one.name}
+        known = [one for one in plain if one.name in classes.renamed or one.name in provided]
         if plain and len(imported) == len(known):
             why = "pipelines of other files are known by their names"
             edit = source.without(node)
-            found.append(Finding(node.lineno, "", f"removed `{source.shown(node)}`", why, (edit,)))
+            found.append(FileChange(node.lineno, "", f"removed `{source.shown(node)}`", why, (edit,)))
     return found
 
 
-def _is_known(name: str, classes: PipelineClasses) -> bool:
-    """True if the loader provides a class to all files."""
-    return name in classes.table and "Pipeline" in name
-
-
-def _carry_retries(source: Source, found: list[Finding]) -> list[Finding]:
+def _carry_retries(source: Source, found: list[FileChange]) -> list[FileChange]:
     """Replaces get_dag with its retries."""
     carried = {}
     for node in (node for node in source.tree.body if isinstance(node, ast.ClassDef)):
@@ -113,10 +112,6 @@ def _carry_retries(source: Source, found: list[Finding]) -> list[Finding]:
     return [replace(one, **carried.get(one.line, {})) for one in found]
 
 
-def _pairs(node: ast.Dict) -> list[tuple[ast.expr, ast.expr]]:
-    return [(key, value) for key, value in zip(node.keys, node.values, strict=True) if key is not None]
-
-
 def _seconds(delay: ast.expr | None) -> str:
     """Airflow's retry_delay as an attribute of a pipeline."""
     if not isinstance(delay, ast.Call):
@@ -126,10 +121,6 @@ def _seconds(delay: ast.expr | None) -> str:
         return f"; retry_delay_seconds = {datetimes.timedelta(**parts).total_seconds():g}"
     except (TypeError, ValueError):
         return ""
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _is_installed(module: str) -> bool:

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator
 from dataflow.config.project import PROJECT_FILE
 from dataflow.errors import BadInput, Conflict
 from dataflow.model.record import record
-from dataflow.pipelines.migration.connections import Target
-from dataflow.pipelines.migration.old_project import CHANGED, LEFT, Entry, OldProject
+from dataflow.pipelines.migration.connections import OldConnection
+from dataflow.pipelines.migration.old_project import CHANGED, LEFT, OldProject, ReportLine
 
 HEADER = "# A DataFlow project, imported from a project of the first Data Flow.\n"
 
@@ -30,7 +30,7 @@ class NewProject:
 
     folder: str
     files: tuple[NewFile, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[ReportLine, ...]
 
 
 def plan_project(old: OldProject, folder: str, declared: Collection[str]) -> NewProject:
@@ -78,18 +78,20 @@ def _plan_file(folder: str, name: str, text: str, origin: str) -> NewFile:
     return NewFile(name, text, origin, exists=True)
 
 
-def _tell(one: Target, has_settings: bool, declared: Collection[str]) -> Iterator[Entry]:
+def _tell(one: OldConnection, has_settings: bool, declared: Collection[str]) -> Iterator[ReportLine]:
     what, place = f"connection {one.name}", one.place or PROJECT_FILE
     variable = f"set {one.variable}=postgresql://user:password@host/database"
     if one.name in declared:
         return
     if not one.url:
-        yield Entry(place, LEFT, what, f"no file of the project has its URL: {variable}")
+        yield ReportLine(place, LEFT, what, f"no file of the project has its URL: {variable}")
     elif has_settings:
         table = " ".join(one.toml.split("\n")[:2])
-        yield Entry(place, LEFT, what, f"{PROJECT_FILE} exists: add {table} to it, or {variable}")
+        yield ReportLine(place, LEFT, what, f"{PROJECT_FILE} exists: add {table} to it, or {variable}")
     else:
-        yield Entry(place, CHANGED, f"wrote {what} to {PROJECT_FILE}", f"{one.variable} takes precedence")
+        yield ReportLine(
+            place, CHANGED, f"wrote {what} to {PROJECT_FILE}", f"{one.variable} takes precedence"
+        )
     if one.url and one.has_password:
         why = f"run dataflow secret encrypt --connection {one.name}, or {variable}"
-        yield Entry(place, LEFT, f"password of {what}", f"passwords are not copied: {why}")
+        yield ReportLine(place, LEFT, f"password of {what}", f"passwords are not copied: {why}")

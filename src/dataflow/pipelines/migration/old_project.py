@@ -13,9 +13,9 @@ from dataflow.pipelines.declare.class_kinds import KINDS, kind_by_name
 from dataflow.pipelines.declare.imports import OF_PIPELINES, SIBLING, list_imported
 from dataflow.pipelines.declare.loader import FOLDER
 from dataflow.pipelines.declare.project_constants import CONFIG_FILE, FILE
-from dataflow.pipelines.declare.source_text import Finding, Source, read_file
+from dataflow.pipelines.declare.source_text import FileChange, Source, read_file
 from dataflow.pipelines.migration.class_table import ClassTable
-from dataflow.pipelines.migration.connections import Target, list_targets
+from dataflow.pipelines.migration.connections import OldConnection, list_targets
 from dataflow.pipelines.migration.conversion import convert_constants, convert_pipelines, find_retries
 from dataflow.pipelines.migration.pipeline_classes import PipelineClasses, Retries
 
@@ -28,7 +28,7 @@ _MOST_ZEROS = 200  # each one parses the whole file again
 
 
 @record
-class Entry:
+class ReportLine:
     """One line of the report."""
 
     place: str
@@ -42,8 +42,8 @@ class OldProject:
     """The result of a conversion: files with their texts and sources, connections, and the report."""
 
     files: dict[str, tuple[str, str]]
-    targets: tuple[Target, ...]
-    entries: tuple[Entry, ...]
+    targets: tuple[OldConnection, ...]
+    entries: tuple[ReportLine, ...]
 
 
 def read_old_project(root: str, skipped: str) -> OldProject:
@@ -73,7 +73,7 @@ class _Reader:
         self._root = root
         self.sources: dict[str, Source] = {}
         self.files: dict[str, tuple[str, str]] = {}
-        self.entries: list[Entry] = []
+        self.entries: list[ReportLine] = []
 
     def read(self, skipped: str) -> None:
         for path in _list_files(self._root, skipped):
@@ -117,12 +117,12 @@ class _Reader:
         else:
             self.files[name] = (text, path)
 
-    def _tell(self, path: str, findings: list[Finding]) -> None:
+    def _tell(self, path: str, findings: list[FileChange]) -> None:
         for one in findings:
             self._add(path, one.line, LEFT if one.is_lost else CHANGED, one.change, one.why)
 
     def _add(self, path: str, line: int, kind: str, what: str, why: str) -> None:
-        self.entries.append(Entry(f"{path}:{line}", kind, what, why))
+        self.entries.append(ReportLine(f"{path}:{line}", kind, what, why))
 
 
 def _list_needed(sources: Mapping[str, Source], classes: PipelineClasses) -> set[str]:
@@ -182,9 +182,9 @@ def _walk(folder: str, skipped: str) -> Iterator[str]:
         yield from (os.path.join(where, name) for name in files if name.endswith(".py"))
 
 
-def _without_zeros(path: str, text: bytes) -> tuple[bytes, list[Finding]]:
+def _without_zeros(path: str, text: bytes) -> tuple[bytes, list[FileChange]]:
     """The text with Python 3 numbers: 1 for 01."""
-    found: list[Finding] = []
+    found: list[FileChange] = []
     while True:
         try:
             ast.parse(text, path)
@@ -201,7 +201,7 @@ def _without_zeros(path: str, text: bytes) -> tuple[bytes, list[Finding]]:
             lines[line] = lines[line][:column] + plain + lines[line][number.end() :]
             text = "".join(lines).encode()
             why = "Python 3 does not accept leading zeros"
-            found.append(Finding(line + 1, "", f"wrote {plain} instead of {number[0]}", why))
+            found.append(FileChange(line + 1, "", f"wrote {plain} instead of {number[0]}", why))
 
 
 def _free_name(path: str, taken: Collection[str]) -> str:
@@ -233,13 +233,13 @@ def _find_retries(sources: Mapping[str, Source], table: ClassTable) -> dict[str,
     return found
 
 
-def _position(entry: Entry) -> tuple[str, int]:
+def _position(entry: ReportLine) -> tuple[str, int]:
     path, _, line = entry.place.rpartition(":")
     return (path, int(line)) if line.isdigit() else ("~", 0)  # entries without a file come last
 
 
-def _list_notes(classes: PipelineClasses) -> Iterator[Entry]:
+def _list_notes(classes: PipelineClasses) -> Iterator[ReportLine]:
     views = [name for name in classes.kept if classes.likely[name] == "ViewPipeline"]
     if views:
         what = "a view's result is a table, view_name_YYYY_MM_DD with the interval's first day"
-        yield Entry("views", NOTE, what, "materialized = False makes it a view")
+        yield ReportLine("views", NOTE, what, "materialized = False makes it a view")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataflow.model.record import record
 from dataflow.pipelines.declare import bases
 from dataflow.pipelines.declare.class_kinds import kind_by_name
-from dataflow.pipelines.declare.source_text import Edit, Finding, Source
+from dataflow.pipelines.declare.source_text import Edit, FileChange, Source
 from dataflow.pipelines.migration.class_table import ClassTable, Written, name_of
 
 BASES: Mapping[str, type] = {"DatasetPipeline": bases.DatasetPipeline, "ViewPipeline": bases.ViewPipeline}
@@ -67,7 +67,7 @@ class PipelineClasses:
         written = (*self.table, *self.table.twins)
         return any(one.source is source and one.name in self.likely for one in written)
 
-    def find_changes(self, one: Written) -> Iterator[Finding]:
+    def find_changes(self, one: Written) -> Iterator[FileChange]:
         """The changes to one class; none if it is not a pipeline."""
         word = self.likely.get(one.name)
         if word is None:
@@ -83,7 +83,7 @@ class PipelineClasses:
         if word == "ViewPipeline" and not self.table.is_base(one):
             yield from self._find_joined(one)
 
-    def find_twins(self, source: Source) -> Iterator[Finding]:
+    def find_twins(self, source: Source) -> Iterator[FileChange]:
         """The pipelines of a file whose names are taken by other classes."""
         for one in self.table.twins:
             if one.source is source and one.name in self.likely and not self.table.is_base(one):
@@ -125,7 +125,7 @@ class PipelineClasses:
         texts = [item.value for item in items if isinstance(item, ast.Constant)]
         return found + [self._makers[text] for text in texts if text in self._makers]
 
-    def _rename(self, one: Written) -> Finding:
+    def _rename(self, one: Written) -> FileChange:
         new = self.renamed[one.name]
         found = re.compile(rb"class\s+").search(one.source.text, one.source.start(one.node))
         start = found.end() if found else 0
@@ -135,10 +135,10 @@ class PipelineClasses:
                 f"the first Data Flow did not run it. To run it, rename it {one.name}{self.likely[one.name]}"
             )
         edit = Edit(start, start + len(one.name.encode()), new)
-        return Finding(one.line, "", f"renamed class {one.name} to {new}", why, (edit,))
+        return FileChange(one.node.lineno, "", f"renamed class {one.name} to {new}", why, (edit,))
 
-    def _find_attributes(self, one: Written, word: str) -> Iterator[Finding]:
-        known = {*vars(BASES[word]), *BASES[word].__annotations__}
+    def _find_attributes(self, one: Written, word: str) -> Iterator[FileChange]:
+        known = bases.list_attributes(BASES[word])
         kept = [name for name in one.assigned if name in known or name.startswith("_")]
         for name, member in one.assigned.items():
             if name in kept:
@@ -150,7 +150,7 @@ class PipelineClasses:
                 edit = one.source.without(member, filling)
                 yield _lost(one, f"left out {name} of {one.name}", _NO_COUNTERPART, edit, member.lineno)
 
-    def _convert_table_name(self, one: Written, member: ast.Assign | ast.AnnAssign) -> Finding:
+    def _convert_table_name(self, one: Written, member: ast.Assign | ast.AnnAssign) -> FileChange:
         target = member.targets[0] if isinstance(member, ast.Assign) else member.target
         start, end = one.source.start(target), one.source.end(target)
         for name, why in (
@@ -159,12 +159,12 @@ class PipelineClasses:
         ):
             if self.table.find_value(one.name, name) is None:
                 change = f"renamed table_name of {one.name} to {name}"
-                return Finding(member.lineno, "", change, why, (Edit(start, end, name),))
+                return FileChange(member.lineno, "", change, why, (Edit(start, end, name),))
         why = "a view reads the table of its dataset_pipeline"
         edit = one.source.without(member)
-        return Finding(member.lineno, "", f"removed table_name of {one.name}", why, (edit,))
+        return FileChange(member.lineno, "", f"removed table_name of {one.name}", why, (edit,))
 
-    def _add_retries(self, one: Written, word: str) -> Iterator[Finding]:
+    def _add_retries(self, one: Written, word: str) -> Iterator[FileChange]:
         given = self._retries.get(word)
         has_own = self.table.find_value(one.name, "retries") is not None
         if given is None or has_own or self.table.is_base(one):
@@ -177,9 +177,9 @@ class PipelineClasses:
         member = one.assigned[after]
         end, indent = one.source.end(member), " " * member.col_offset
         text = "".join(f"\n{indent}{line}" for line in given.text.split("; "))
-        yield Finding(member.lineno, "", change, why, (Edit(end, end, text),))
+        yield FileChange(member.lineno, "", change, why, (Edit(end, end, text),))
 
-    def _find_joined(self, one: Written) -> Iterator[Finding]:
+    def _find_joined(self, one: Written) -> Iterator[FileChange]:
         """Adds other datasets that the view's SQL reads to dataset_pipeline."""
         read = self._list_read(one.name)
         added = {
@@ -197,7 +197,7 @@ class PipelineClasses:
             return
         edit = Edit(one.source.start(member.value), one.source.end(member.value), f"[{names}]")
         change = f"added {' and '.join(added)} to dataset_pipeline of {one.name}"
-        yield Finding(member.lineno, "", change, why, (edit,))
+        yield FileChange(member.lineno, "", change, why, (edit,))
 
     def _list_tables(self, one: Written) -> list[str]:
         values = [self.table.find_value(one.name, attribute) for attribute in SQL]
@@ -206,5 +206,5 @@ class PipelineClasses:
         return [name for text in texts if isinstance(text, str) for name in _READ.findall(text)]
 
 
-def _lost(one: Written, change: str, why: str, edit: Edit | None = None, line: int = 0) -> Finding:
-    return Finding(line or one.line, "", change, why, (edit,) if edit else (), is_lost=True)
+def _lost(one: Written, change: str, why: str, edit: Edit | None = None, line: int = 0) -> FileChange:
+    return FileChange(line or one.node.lineno, "", change, why, (edit,) if edit else (), is_lost=True)

@@ -28,7 +28,7 @@ TAKE_OVER = named_statement("ledger.take_over")
 
 
 @record
-class Entry:
+class LedgerEntry:
     """A ledger row: `fence` is the newest run that began, `run_id` the one that published.
 
     `claim` distinguishes that run from one with the same id from before the store was restored.
@@ -66,7 +66,7 @@ class Ledger:
         self._whole = whole
         self._in_order = in_order and destination.mode == "snapshot"
 
-    def raise_fence(self, session: Session) -> Entry:
+    def raise_fence(self, session: Session) -> LedgerEntry:
         """Block older runs from publishing this dataid; Superseded if a newer one began or published.
 
         Returns the dataid's row, locked until the transaction ends; includes a publish that was in progress.
@@ -87,7 +87,7 @@ class Ledger:
         self._refuse_older(session, entries)
         return own
 
-    def lock(self, session: Session) -> Entry:
+    def lock(self, session: Session) -> LedgerEntry:
         """The dataid's row, locked until the transaction ends; Superseded if another run holds the fence."""
         # All rows of a table that is replaced as a whole: publishers of its other dataids have to wait.
         entries = self._read(session, self._whole, "for update")
@@ -119,7 +119,7 @@ class Ledger:
                 f"then, for each of them: dataflow resubmit {self._destination.job} DATAID"
             )
 
-    def find(self, session: Session) -> Entry | None:
+    def find(self, session: Session) -> LedgerEntry | None:
         """The dataid's row, once no publish of it is in progress; None when no run of this store began it."""
         if not exists(session, self._table.schema, LEDGER):
             return None
@@ -133,12 +133,12 @@ class Ledger:
         lock_name(session, f"{self._table.schema}.{LEDGER}")
         session.execute(CREATE.format(**self._names))
 
-    def _read(self, session: Session, whole: bool, lock: LiteralString = "") -> dict[str, Entry]:
+    def _read(self, session: Session, whole: bool, lock: LiteralString = "") -> dict[str, LedgerEntry]:
         statement = READ.format(**self._names, lock=sql.SQL(lock))
         rows = session.execute(statement, self._values | {"whole": whole}).fetchall()
-        return {row[0]: Entry(*row) for row in rows}
+        return {row[0]: LedgerEntry(*row) for row in rows}
 
-    def _refuse_older(self, session: Session, entries: dict[str, Entry]) -> None:
+    def _refuse_older(self, session: Session, entries: dict[str, LedgerEntry]) -> None:
         """In mode snapshot the table is one state of the data: an older one never replaces a newer.
 
         Appended rows replace none.
@@ -169,7 +169,7 @@ class Ledger:
                 f"{shell('dataflow', 'withdraw', where.dataset, dataid)}"
             )
 
-    def _refuse_foreign(self, entries: dict[str, Entry]) -> None:
+    def _refuse_foreign(self, entries: dict[str, LedgerEntry]) -> None:
         for entry in entries.values():
             if entry.store_id != self._destination.store_id:
                 raise Conflict(

@@ -10,7 +10,7 @@ from dataflow.model.record import record
 from dataflow.pipelines.handover.records import Staged
 from dataflow.pipelines.postgres import ddl
 from dataflow.pipelines.postgres.encoding import is_cast
-from dataflow.pipelines.postgres.ledger import Entry, Ledger
+from dataflow.pipelines.postgres.ledger import Ledger, LedgerEntry
 from dataflow.pipelines.postgres.safeguards import (
     check_can_delete,
     check_deleted,
@@ -52,7 +52,7 @@ class Load:
         return self.partition is None and self.strategy in ("replace", "swap")
 
 
-def publish_rows(session: Session, load: Load, entry: Entry, ledger: Ledger) -> None:
+def publish_rows(session: Session, load: Load, entry: LedgerEntry, ledger: Ledger) -> None:
     """Put the accepted rows, and only them, into the table, which is created if missing."""
     if load.strategy == "append" and entry.run_id is not None:
         raise Conflict(

@@ -12,7 +12,7 @@ from dataflow.errors import BadInput, Conflict, InvalidRows, TargetError, Target
 from dataflow.pipelines.handover.patience import Patience
 from dataflow.pipelines.handover.records import Destination, Published, Staged
 from dataflow.pipelines.postgres import ddl
-from dataflow.pipelines.postgres.ledger import LEDGER, Entry, Ledger
+from dataflow.pipelines.postgres.ledger import LEDGER, Ledger, LedgerEntry
 from dataflow.pipelines.postgres.publication import Load, publish_rows
 from dataflow.pipelines.postgres.rejects_table import replace_rejects
 from dataflow.pipelines.postgres.sealed import SealedConnection, seal
@@ -118,7 +118,7 @@ class PostgresTarget:
         strategy, dataid = self.options.strategy, self.destination.dataid
         load = Load(self.table, self.staging, staged, strategy, dataid, self.partition)
 
-        def act(session: Session, entry: Entry) -> None:
+        def act(session: Session, entry: LedgerEntry) -> None:
             publish_rows(session, load, entry, self._ledger)
             replace_rejects(session, self.table, self.destination, rejects)
 
@@ -145,11 +145,11 @@ class PostgresTarget:
         for name in {*dead, self.staging.name}:
             self._drop(sql.Identifier(self.staging.schema, name))
 
-    def _give_out(self, act: Callable[[Session, Entry], None], rows: int) -> Published:
+    def _give_out(self, act: Callable[[Session, LedgerEntry], None], rows: int) -> Published:
         # Perhaps only the reply to the commit was lost: the ledger tells the next attempt.
         return self.patience.repeat(lambda: self._try_to_give_out(act, rows), (TargetUnreachable,))
 
-    def _try_to_give_out(self, act: Callable[[Session, Entry], None], rows: int) -> Published:
+    def _try_to_give_out(self, act: Callable[[Session, LedgerEntry], None], rows: int) -> Published:
         try:
             with self._transaction() as session:
                 entry = self._ledger.lock(session)

@@ -8,42 +8,41 @@ from typing import TYPE_CHECKING
 
 from dataflow.model.records import VIEW
 from dataflow.model.url_text import percent_encode, split_server
+from dataflow.pipelines.declare.settings import Connection, PipelineSettings
+from dataflow.pipelines.declare.sources import TableSource
 from dataflow.pipelines.handover.records import Destination, Part
+from dataflow.pipelines.postgres.native_views import list_columns
 from dataflow.pipelines.postgres.table import Column, DatabaseLogin, Options, Table
 from dataflow.pipelines.postgres.table_source import PostgresSource
 from dataflow.pipelines.postgres.table_target import PostgresTarget
-from dataflow.pipelines.postgres.views import list_columns
+from dataflow.pipelines.shape.fields import Field
 
 if TYPE_CHECKING:
-    from dataflow.pipelines.declare.catalog import Definition
-    from dataflow.pipelines.declare.settings import Connection, PipelineSettings
-    from dataflow.pipelines.declare.sources import TableSource
-    from dataflow.pipelines.shape.fields import Field
+    from dataflow.pipelines.register.interval_plan import IntervalPlan
 
 
 def make_target(
-    setting: Connection,
-    definition: Definition,
-    fields: tuple[Field, ...],
-    destination: Destination,
-    streams: int,
+    plan: IntervalPlan, fields: tuple[Field, ...], destination: Destination, streams: int = 1
 ) -> PostgresTarget:
     """The table of a dataset pipeline, or of one interval of a view pipeline."""
-    name = definition.table_of(destination.dataid)
-    table = Table(definition.schema, name, _columns(fields), definition.indexes, definition.comment)
+    definition = plan.definition
+    columns = tuple(
+        Column(field.column, field.type.ddl, field.not_null, field.primary_key, field.unique)
+        for field in fields
+    )
+    name = definition.table_of(plan.dataid)
+    table = Table(definition.schema, name, columns, definition.indexes, definition.comment)
     options = Options(
         definition.write, definition.kind == VIEW, definition.partition_column, copy_tasks=streams
     )
-    return PostgresTarget(connect_to(setting), table, destination, options)
+    return PostgresTarget(connect_to(plan.target), table, destination, options)
 
 
-def make_native_view(
-    setting: Connection, definition: Definition, select: str, destination: Destination
-) -> PostgresTarget:
+def make_native_view(plan: IntervalPlan, destination: Destination) -> PostgresTarget:
     """The table or plain view of one interval that the database itself computes."""
-    connection = connect_to(setting)
-    columns = list_columns(connection, definition.schema, select)
-    table = Table(definition.schema, definition.table_of(destination.dataid), columns)
+    connection, schema = connect_to(plan.target), plan.definition.schema
+    columns = list_columns(connection, schema, plan.select)
+    table = Table(schema, plan.definition.table_of(plan.dataid), columns)
     return PostgresTarget(connection, table, destination, Options(whole_table=True))
 
 
@@ -68,10 +67,3 @@ def connect_to(setting: Connection) -> DatabaseLogin:
     given = f"{user}:{percent_encode(setting.password)}@"
     url = f"{scheme}://{given}{hosts}{path}{'?' + query if query else ''}"
     return DatabaseLogin(setting.name, url)
-
-
-def _columns(fields: tuple[Field, ...]) -> tuple[Column, ...]:
-    return tuple(
-        Column(field.column, field.type.ddl, field.not_null, field.primary_key, field.unique)
-        for field in fields
-    )

@@ -1,36 +1,34 @@
 """Decides what a run of one interval does; nothing else decides it.
 
-A run executes the plan, `plan` prints it and `preview` samples it.
+A run executes the plan, `plan` prints it, `preview` samples it and `why` cites it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from dataflow.actions.next_commands import resubmit_command, shell
+from dataflow.actions.prepare import InputChunk
 from dataflow.errors import BadInput, UnknownColumns
 from dataflow.model.cron import ONCE
 from dataflow.model.location import Location
 from dataflow.model.mapping import SAME
 from dataflow.model.record import record, replace
-from dataflow.model.records import PYTHON, VIEW, Dataset
+from dataflow.model.records import PYTHON, VIEW, Dataset, PlanInput
 from dataflow.model.url_text import percent_encode
+from dataflow.pipelines.declare.catalog import Definition
+from dataflow.pipelines.declare.definitions import ViewDefinition
+from dataflow.pipelines.declare.settings import Connection
 from dataflow.pipelines.handover.published_table import interval_table
 from dataflow.pipelines.lake.manifest import Frame, Whole, put_together, read_frame
-from dataflow.pipelines.register.intervals import Span, find_start_before, interval_of
 from dataflow.pipelines.register.pipeline_jobs import location_of
-from dataflow.pipelines.sql.macros import Interval
+from dataflow.pipelines.register.spans import Span, find_start_before, interval_of
+from dataflow.pipelines.shape.checks import Check
+from dataflow.pipelines.sql.macros import TemplateInterval
 from dataflow.pipelines.sql.translation import Translated, translate
 from dataflow.pipelines.sql.views import View, build_select
-
-if TYPE_CHECKING:
-    from dataflow.actions.prepare import InputChunk
-    from dataflow.model.records import PlanInput
-    from dataflow.pipelines.declare.catalog import Definition
-    from dataflow.pipelines.declare.definitions import ViewDefinition
-    from dataflow.pipelines.declare.settings import Connection
-    from dataflow.store.store import Store
+from dataflow.store.store import Store
 
 SPARK = "spark"
 
@@ -81,7 +79,7 @@ class SparkSteps:
 
 @record
 class IntervalPlan:
-    """One interval: its engine, inputs, SQL, target and location."""
+    """One interval: its engine, inputs, SQL, target, location and checks."""
 
     definition: Definition
     dataid: str
@@ -90,6 +88,7 @@ class IntervalPlan:
     location: str  # of the result; {run_id} stands for the run
     engine: str  # spark, or the connection of the database that computes a view
     inputs: tuple[PlannedInput, ...]
+    checks: tuple[Check, ...]  # without those of columns that only its rows show
     select: str = ""  # of a view, in its own dialect, with templates rendered
     tables: Mapping[str, str] = {}  # the tables a database reads, by dataset
 
@@ -106,7 +105,7 @@ class IntervalPlan:
             one.dataset.name: dict(frames[one.dataset.name].columns) if one.location else _declared(one)
             for one in self.inputs
         }
-        return SparkSteps(translate(self.select, definition.dialect, schema, place_of(definition)), frames)
+        return SparkSteps(translate(self.select, definition.dialect, schema, definition.origin), frames)
 
 
 def plan_interval(
@@ -120,10 +119,9 @@ def plan_interval(
     location = location_of(target, definition.schema, definition.table_of(dataid))
     location = location.replace("{dataset}", definition.dataset)
     location = location.replace("{encoded_dataid}", percent_encode(dataid))
-    if definition.kind == PYTHON:
-        return IntervalPlan(definition, dataid, None, target, location, SPARK, inputs)
-    span = interval_of(definition.timing, dataid)
-    plan = IntervalPlan(definition, dataid, span, target, location, SPARK, inputs)
+    span = None if definition.kind == PYTHON else interval_of(definition.timing, dataid)
+    checks = definition.all_checks
+    plan = IntervalPlan(definition, dataid, span, target, location, SPARK, inputs, checks)
     return _plan_view(plan, constants) if definition.kind == VIEW else plan
 
 
@@ -140,7 +138,7 @@ def _plan_view(plan: IntervalPlan, constants: Mapping[str, object]) -> IntervalP
         return replace(plan, select=view_select(definition, plan.span, constants))
     if definition.dialect != "postgres":
         raise BadInput(
-            f'{definition.place}: {definition.job}.dialect is "{definition.dialect}", but all its datasets '
+            f'{definition.origin}.dialect is "{definition.dialect}", but all its datasets '
             f"are in {definition.target}, which runs PostgreSQL's SQL. Write it in that and remove dialect, "
             'or move the datasets to the lake, where Spark computes it: target_db = "lake".'
         )
@@ -182,7 +180,7 @@ def view_select(
     `tables` maps its datasets to table names in a database.
     """
     view = View(
-        place_of(definition),
+        definition.origin,
         definition.reads,
         definition.fields,
         definition.join,
@@ -194,7 +192,9 @@ def view_select(
     )
     timing = definition.timing
     has_dates = timing.schedule != ONCE or bool(timing.start)
-    interval = Interval(span.start, span.end, timing.timezone, find_start_before(timing, span), has_dates)
+    interval = TemplateInterval(
+        span.start, span.end, timing.timezone, find_start_before(timing, span), has_dates
+    )
     own = {"table_name": definition.reads[0], "view_name": definition.dataset}
     named = {name: value for name, value in own.items() if name not in definition.params}
     return build_select(view, interval, named | dict(constants))
@@ -208,8 +208,3 @@ def _declared(item: PlannedInput) -> dict[str, str]:
             f"known. Run it first: dataflow run {item.job}"
         )
     return dict(item.declared)
-
-
-def place_of(definition: ViewDefinition) -> str:
-    """The place and name of a view, for messages."""
-    return f"{definition.place}: {definition.job}"

@@ -4,33 +4,31 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from dataflow.actions import calendar
 from dataflow.actions.dataset_rules import TODAY, is_automatic
+from dataflow.actions.differences import Change
 from dataflow.actions.names import get_plan
 from dataflow.actions.register import register
+from dataflow.actions.registry_draft import Draft, Registry
 from dataflow.errors import BadInput, ConfigError, UnknownName
 from dataflow.model.cron import has_some_days
 from dataflow.model.grain import Grain
 from dataflow.model.job_dataid import job_dataid
 from dataflow.model.location import lake_location, table_location
 from dataflow.model.mapping import LATEST
+from dataflow.model.record import as_dict
 from dataflow.model.records import DATASET, PYTHON, VIEW, Dataset, Job
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.declare import bases
+from dataflow.pipelines.declare.catalog import Definition
+from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
+from dataflow.pipelines.declare.settings import Connection, PipelineSettings
 from dataflow.pipelines.handover.published_table import PARTITION_COLUMN
-from dataflow.pipelines.register.intervals import interval_of, written_dataid
+from dataflow.pipelines.register.spans import interval_of, written_dataid
+from dataflow.store.store import Store
 
-if TYPE_CHECKING:
-    from dataflow.actions.differences import Change
-    from dataflow.actions.registry_draft import Draft, Registry
-    from dataflow.pipelines.declare.catalog import Definition
-    from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
-    from dataflow.pipelines.declare.settings import Connection, PipelineSettings
-    from dataflow.store.store import Store
-
-LEASE_SECONDS = 300.0
 TABLES_ONLY = ("write", "indexes", "partition_column")
 """Attributes that a dataset in a lake cannot have; a comment is ignored."""
 
@@ -62,7 +60,7 @@ def _refuse_unknown(definition: Definition, known: Mapping[str, Dataset]) -> Non
     for item in definition.inputs:
         if item.dataset not in known and not is_automatic(item.dataset):
             raise UnknownName(
-                f"{definition.place}: {definition.job}: unknown dataset {quoted(item.dataset)} in "
+                f"{definition.origin}: unknown dataset {quoted(item.dataset)} in "
                 f'inputs=["{item.dataset}"].{did_you_mean(item.dataset, known)} Name one that a '
                 "pipeline makes, or that is registered: dataflow dataset list"
             )
@@ -82,21 +80,7 @@ def call_for(store: Store, definition: Definition, dataid: str) -> str:
 
 def job_of(definition: Definition) -> Job:
     """The job record of a pipeline."""
-    timing = definition.timing
-    return Job(
-        definition.job,
-        inputs=definition.inputs,
-        outputs=definition.outputs,
-        schedule=timing.schedule,
-        start=timing.start,
-        end=timing.end,
-        catchup=timing.catchup,
-        timezone=timing.timezone,
-        retries=timing.retries,
-        retry_delay_seconds=timing.retry_delay_seconds,
-        timeout_seconds=timing.timeout_seconds,
-        lease_seconds=LEASE_SECONDS,
-    )
+    return Job(definition.job, definition.inputs, definition.outputs, **as_dict(definition.timing))
 
 
 def producers_first(definitions: list[Definition]) -> list[Definition]:
@@ -119,7 +103,7 @@ def list_datasets(
     is_lake = connection.is_lake
     if definition.kind == PYTHON and not is_lake:
         raise ConfigError(
-            f"{definition.place}: {definition.job} has target_db {connection.name}, which is a database, but "
+            f"{definition.origin} has target_db {connection.name}, which is a database, but "
             "a Python job writes to a lake. Omit target_db, or name a connection such as lake:FOLDER."
         )
     grain, timezone = _grain_of(definition, known)
@@ -173,7 +157,7 @@ def get_place_of(definition: Definition, settings: PipelineSettings) -> Connecti
     try:
         return settings.get_place(definition.target)
     except ConfigError as error:
-        raise ConfigError(f"{definition.place}: {definition.job}: {error}") from error
+        raise ConfigError(f"{definition.origin}: {error}") from error
 
 
 def refuse_misplaced(definitions: Iterable[Definition], settings: PipelineSettings) -> None:
@@ -203,7 +187,7 @@ def _refuse_unsuited(
     definition: DatasetDefinition, _makers: Mapping[str, Definition], settings: PipelineSettings
 ) -> None:
     """Refuses table attributes in a lake, and a mapped column with the name of the partition column."""
-    place, where = get_place_of(definition, settings), f"{definition.place}: {definition.job}"
+    place, where = get_place_of(definition, settings), definition.origin
     for name in TABLES_ONLY if place.is_lake else ():
         if getattr(definition, name) != getattr(bases.DatasetPipeline, name):
             raise BadInput(
@@ -211,7 +195,7 @@ def _refuse_unsuited(
                 f"{place.name}, a lake, where each version has its own folder. Remove it, or "
                 "set target_db to a database."
             )
-    columns = [field.column for field in definition.fields]
+    columns = [field.column for field in definition.mapped]
     if not place.is_lake and definition.mode == "partition" and definition.partition_column in columns:
         raise BadInput(
             f"{where}: {definition.partition_column} is a column of field_mapping, but in mode partition "
@@ -228,13 +212,13 @@ def _refuse_scattered(
     if all(place.is_lake for place in places.values()):
         if not definition.materialized:
             raise BadInput(
-                f"{definition.place}: {definition.job}: materialized = False creates a view in the database "
+                f"{definition.origin}: materialized = False creates a view in the database "
                 f"of its datasets, but they are in a lake: {listed}. Remove materialized, or set target_db "
                 "of the datasets to a database."
             )
     elif {place.name for place in places.values()} != {definition.target}:
         raise BadInput(
-            f"{definition.place}: {definition.job} reads {listed}, but its result goes to "
+            f"{definition.origin} reads {listed}, but its result goes to "
             f"{definition.target}. A database computes the views of its tables: everything such a view "
             "reads, and its result, must be there. Change target_db of the view, or of what it reads."
         )

@@ -5,18 +5,15 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from dataflow.errors import BadInput
 from dataflow.model.location import Location
+from dataflow.model.records import Dataset
+from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.handover.published_table import PARTITION_COLUMN, PublishedTable, interval_table
+from dataflow.pipelines.lake.manifest import Frame
 from dataflow.pipelines.lake.published_files import is_view
-
-if TYPE_CHECKING:
-    from dataflow.model.records import Dataset
-    from dataflow.pipelines.declare.settings import PipelineSettings
-    from dataflow.pipelines.lake.manifest import Frame
-    from dataflow.store.store import Store
+from dataflow.store.store import Store
 
 
 def is_in_table(dataset: Dataset) -> bool:

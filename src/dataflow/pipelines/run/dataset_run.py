@@ -6,36 +6,30 @@ import os
 import threading
 from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from dataflow import failpoints
+from dataflow.client import ClaimedRun
 from dataflow.errors import InvalidData
 from dataflow.model.location import claim_of
 from dataflow.model.record import replace
 from dataflow.model.wording import plural
+from dataflow.pipelines.declare.definitions import DatasetDefinition
 from dataflow.pipelines.declare.sources import Http
-from dataflow.pipelines.handover.records import REJECTS, TaskReport, write_rejects
+from dataflow.pipelines.handover.records import REJECTS, Part, Published, Target, TaskReport, write_rejects
 from dataflow.pipelines.register.interval_plan import plan_interval
-from dataflow.pipelines.register.intervals import Span
-from dataflow.pipelines.run.feed import Feeder
-from dataflow.pipelines.run.leases import refuse_lost
-from dataflow.pipelines.run.pipeline_run import PipelineRun
-from dataflow.pipelines.run.source_reader import Reading
+from dataflow.pipelines.register.spans import Span
+from dataflow.pipelines.run.facilities import Facilities
+from dataflow.pipelines.run.pipeline_run import PipelineRun, refuse_lost
+from dataflow.pipelines.run.source_reader import Feeder, SourceReader
 from dataflow.pipelines.run.stage_tasks import StageParts
 from dataflow.pipelines.run.targets import discarding, pipeline_target
 from dataflow.pipelines.run.verdict import Judgement
+from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.inference import infer_fields
+from dataflow.pipelines.shape.shaped import RejectPolicy
+from dataflow.pipelines.shape.statistics import Wanted
 from dataflow.pipelines.spark.tasks import run_tasks, tag_of
 from dataflow.private_files import open_with_folder
-
-if TYPE_CHECKING:
-    from dataflow.client import ClaimedRun
-    from dataflow.pipelines.declare.definitions import DatasetDefinition
-    from dataflow.pipelines.handover.records import Part, Published, Target
-    from dataflow.pipelines.run.facilities import Facilities
-    from dataflow.pipelines.shape.fields import Field
-    from dataflow.pipelines.shape.shaped import RejectPolicy
-    from dataflow.pipelines.shape.statistics import Wanted
 
 KEPT_REJECTS = 1000
 """Up to this many rejected rows are kept per run, or as many as may be rejected if that is more."""
@@ -50,7 +44,7 @@ class DatasetRun(PipelineRun):
 
     def __init__(self, definition: DatasetDefinition, claimed: ClaimedRun, facilities: Facilities) -> None:
         super().__init__(definition, claimed, facilities)
-        target = facilities.settings.get_place(definition.target)
+        target = facilities.settings.get_connection(definition.target)
         self._plan = plan_interval(definition, claimed.dataid, (), target, facilities.constants)
         assert self._plan.span is not None
         self._span: Span = self._plan.span
@@ -68,7 +62,7 @@ class DatasetRun(PipelineRun):
         """Does the work; the claim publishes the output when this returns."""
         definition, claimed = self._definition, self._claimed
         source = self._open_source()
-        fields = definition.fields
+        fields = definition.mapped
         if definition.has_others:
             fields = infer_fields(fields, source.first_body(), source.kind, source.results_key)
         target = pipeline_target(self._plan, fields, claimed, self._facilities)
@@ -91,16 +85,16 @@ class DatasetRun(PipelineRun):
         self._kept = KeptRejects(self._definition.rejects)
         self._pages = self._rows = 0
 
-    def _open_source(self) -> Reading:
-        return Reading(self._definition, self._span, self._claimed, self._facilities, self._stop)
+    def _open_source(self) -> SourceReader:
+        return SourceReader(self._definition, self._span, self._claimed, self._facilities, self._stop)
 
-    def _open_again(self) -> Reading:
+    def _open_again(self) -> SourceReader:
         """Reopens the source for another attempt; staged pages of an API are kept."""
         self._begin_try()
         return self._open_source()
 
-    def _make(self, source: Reading, fields: tuple[Field, ...], target: Target) -> Published:
-        judgement = Judgement(self._definition.checks, fields)
+    def _make(self, source: SourceReader, fields: tuple[Field, ...], target: Target) -> Published:
+        judgement = Judgement(self._plan.checks, fields)
         try:
             judgement.add(self._stage(source, fields, target, judgement.wanted))
             failpoints.reach("after_stage")
@@ -126,7 +120,7 @@ class DatasetRun(PipelineRun):
         return published
 
     def _stage(
-        self, source: Reading, fields: tuple[Field, ...], target: Target, wanted: Wanted
+        self, source: SourceReader, fields: tuple[Field, ...], target: Target, wanted: Wanted
     ) -> list[TaskReport]:
         source.wait_for_first()  # an unreachable source is reported before Spark starts
         session = self._facilities.spark.get()
@@ -146,7 +140,7 @@ class DatasetRun(PipelineRun):
         feeder = Feeder(work, self._facilities.spark.streams, self._stop)
         return feeder.run(self._counted(source))
 
-    def _counted(self, source: Reading) -> Iterator[Part]:
+    def _counted(self, source: SourceReader) -> Iterator[Part]:
         for part in source.parts():
             with self._counting:
                 self._pages += 1

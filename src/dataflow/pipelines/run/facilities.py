@@ -8,22 +8,20 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from dataflow.config.settings import Config
 from dataflow.model.location import run_folder
 from dataflow.model.record import record
+from dataflow.model.records import Run
 from dataflow.model.url_text import percent_encode
+from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.run.spark_sessions import SharedSession, SparkSessions
 from dataflow.private_files import STATE_FOLDER, open_with_folder
 from dataflow.runjob.environment import own_secrets
-
-if TYPE_CHECKING:
-    from dataflow.config.settings import Config
-    from dataflow.model.records import Run
-    from dataflow.pipelines.declare.settings import PipelineSettings
-    from dataflow.secrets.known import KnownSecrets
-    from dataflow.store.run_reads import EarlierRun
-    from dataflow.store.store import Store
+from dataflow.secrets.known import KnownSecrets
+from dataflow.store.run_reads import EarlierRun
+from dataflow.store.store import Store
 
 
 class Progress(Protocol):
@@ -142,4 +140,4 @@ class Facilities:
         self.store = store
         self.progress = progress
         self.log = PipelineLog(self.config.log_dir, self.settings.secrets)
-        self.spark = SparkSessions(session, self.settings, self.environ, self.log, progress)
+        self.spark = SparkSessions(session, self)

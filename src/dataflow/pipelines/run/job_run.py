@@ -6,15 +6,15 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from dataflow.errors import BadInput, UnknownName
+from dataflow.errors import BadInput, InvalidData, UnknownName
 from dataflow.model.location import Location
 from dataflow.model.mapping import PREVIOUS, SAME
 from dataflow.model.record import record
 from dataflow.model.wording import did_you_mean, quoted
-from dataflow.pipelines.register.intervals import Span
+from dataflow.pipelines.register.spans import Span
+from dataflow.pipelines.shape.checks import Check
 
 if TYPE_CHECKING:
-    from dataflow.pipelines.shape.checks import Check
     from dataflow.pipelines.spark.annotations import DataFrame, SparkSession
 
 READABLE = ("", "parquet")
@@ -22,7 +22,7 @@ READABLE = ("", "parquet")
 
 
 @record
-class Source:
+class PinnedInput:
     """An input chunk as pinned by the run, and the name the job uses for it."""
 
     name: str  # orders, or orders:latest
@@ -38,7 +38,7 @@ class Facts:
     job: str
     dataid: str
     run_id: int
-    sources: tuple[Source, ...]
+    sources: tuple[PinnedInput, ...]
     outputs: tuple[tuple[str, str], ...]  # dataset and location
     declared: tuple[str, ...] | None
     span: Span | None
@@ -54,7 +54,7 @@ class Surroundings(Protocol):
     def stage(self, dataset: str, frame: DataFrame, checks: tuple[Check, ...]) -> None:
         """Stages and checks an output; it is published when the run succeeds."""
 
-    def read_table(self, source: Source) -> DataFrame:
+    def read_table(self, source: PinnedInput) -> DataFrame:
         """The rows of an input that is in PostgreSQL."""
 
     def log(self, text: str) -> None:
@@ -66,27 +66,14 @@ class JobRun:
 
     def __init__(self, facts: Facts, surroundings: Surroundings) -> None:
         self._facts = facts
+        self.job, self.dataid = facts.job, facts.dataid
+        self.run_id = facts.run_id  # its fencing token
         self._surroundings = surroundings
         self._written: set[str] = set()
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
         return f"<run {self.run_id} of {self.job} {self.dataid}>"
-
-    @property
-    def job(self) -> str:
-        """The job's name."""
-        return self._facts.job
-
-    @property
-    def dataid(self) -> str:
-        """The chunk to work on."""
-        return self._facts.dataid
-
-    @property
-    def run_id(self) -> int:
-        """The run's id: its fencing token."""
-        return self._facts.run_id
 
     @property
     def interval(self) -> Span:
@@ -161,11 +148,15 @@ class JobRun:
         """Adds a line to the run's log."""
         self._surroundings.log(str(text))
 
-    def list_unwritten(self) -> list[str]:
-        """The declared outputs that were not written."""
-        return [dataset for dataset, _ in self._facts.outputs if dataset not in self._written]
+    def refuse_unwritten(self, place: str = "") -> None:
+        """Raises InvalidData if a declared output was not written; `place` is that of the declaration."""
+        missing = [dataset for dataset, _ in self._facts.outputs if dataset not in self._written]
+        if missing:
+            advice = f" Call run.write({missing[0]!r}, frame), or remove it from outputs: {place}"
+            names = " and ".join(missing)
+            raise InvalidData(f"{self.job} ended without writing {names}.{advice if place else ''}")
 
-    def _find_source(self, name: str) -> Source | None:
+    def _find_source(self, name: str) -> PinnedInput | None:
         sources, declared = self._facts.sources, self._facts.declared
         found = [one for one in sources if one.name == name]
         found = found or [one for one in sources if one.dataset == name]

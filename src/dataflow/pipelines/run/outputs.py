@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from dataflow import failpoints
 from dataflow.errors import BadInput, InvalidData
 from dataflow.model.wording import quoted
+from dataflow.pipelines.handover.records import Published, Target
+from dataflow.pipelines.lake.manifest import Columns
 from dataflow.pipelines.run.stage_tasks import StageFrame
 from dataflow.pipelines.run.targets import discarding
 from dataflow.pipelines.run.verdict import Judgement, fields_of
@@ -19,10 +21,7 @@ from dataflow.pipelines.spark.frames import as_columns, column_types
 from dataflow.pipelines.spark.tasks import run_over
 
 if TYPE_CHECKING:
-    from dataflow.pipelines.handover.records import Published, Target
     from dataflow.pipelines.spark.annotations import DataFrame
-
-Columns = tuple[tuple[str, str], ...]
 
 
 class Outputs:

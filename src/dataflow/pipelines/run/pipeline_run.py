@@ -1,17 +1,27 @@
-"""What the runs of all kinds of pipelines have in common."""
+"""What the runs of all kinds of pipelines have in common: a lease, without which they publish nothing."""
 
 from __future__ import annotations
 
+import math
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
-from dataflow.pipelines.run.leases import make_patience
-from dataflow.pipelines.run.targets import find_last_rows
+from dataflow.client import ClaimedRun
+from dataflow.errors import LeaseLost, StoreUnreachable
+from dataflow.model.dataid import sort_key
+from dataflow.model.grain import Grain
+from dataflow.model.records import PlanOutput
+from dataflow.model.status import RunOutcome
+from dataflow.pipelines.handover.patience import Patience
+from dataflow.pipelines.run.facilities import Facilities, PipelineLog, Progress
+from dataflow.store.store import Store
 
-if TYPE_CHECKING:
-    from dataflow.client import ClaimedRun
-    from dataflow.pipelines.handover.patience import Patience
-    from dataflow.pipelines.run.facilities import Facilities
+WATCH_SECONDS = 1.0
+WAITS = (1, 2, 4, 8, 16, *[30] * 9)
+"""Seconds before each retry: five minutes in all, longer than a restart takes."""
+SHOWN_CHARACTERS = 60
 
 
 class PipelineRun:
@@ -42,7 +52,79 @@ class PipelineRun:
         self._facilities.log.write(self._claimed.run, text)
 
     def _find_last_rows(self, dataset: str) -> int | None:
-        return find_last_rows(self._claimed, dataset, self._facilities.store)
+        """Row count of the previous version: of the same chunk, or of the newest snapshot before it."""
+        output, dataid = output_of(self._claimed, dataset), self._claimed.dataid
+        pair = (dataid, sort_key(dataid, Grain(output.dataset.grain)))
+        is_snapshot = output.dataset.mode == "snapshot"
+        return self._facilities.store.read.find_last_rows(output.dataset_id, pair, is_snapshot)
 
     def _make_patience(self) -> Patience:
         return make_patience(self._claimed, self._facilities.log, self._facilities.progress)
+
+
+def output_of(claimed: ClaimedRun, dataset: str) -> PlanOutput:
+    """The plan of one output of a run."""
+    return next(item for item in claimed.prepared.plan.outputs if item.dataset.name == dataset)
+
+
+def refuse_lost(claimed: ClaimedRun) -> None:
+    """Raises LeaseLost, TimedOut or an interruption once it must stop: the last check before a publish."""
+    claimed.refuse_interrupted()
+    claimed.refuse_lost()
+    claimed.refuse_timed_out()
+
+
+def refuse_revoked(claimed: ClaimedRun, store: Store) -> None:
+    """Also raises LeaseLost if the run has ended in the store, which this process may not know yet.
+
+    An unreachable store changes nothing: the lease's end is known without it.
+    """
+    refuse_lost(claimed)
+    try:
+        found = store.read.find_run(claimed.run_id)
+    except StoreUnreachable:
+        return
+    if found is None or found.outcome != RunOutcome.RUNNING:
+        raise LeaseLost(
+            f"Run {claimed.run_id} has ended as {found.outcome if found else 'unknown'}. "
+            f"Nothing was published. See: dataflow why {claimed.run.job} {claimed.dataid}"
+        )
+
+
+@contextmanager
+def watched(claimed: ClaimedRun, cancel: Callable[[], None]) -> Iterator[None]:
+    """Cancels the run's work once its lease is lost, its time is up or it is interrupted."""
+    is_over = threading.Event()
+
+    def watch() -> None:
+        while not is_over.wait(WATCH_SECONDS):
+            if claimed.is_over:
+                cancel()  # repeatedly: a job may have been submitted meanwhile
+
+    watcher = threading.Thread(target=watch, name="watch", daemon=True)
+    watcher.start()
+    try:
+        yield
+    except Exception as error:
+        # otherwise the cancelled work would appear to have failed
+        claimed.refuse_interrupted(error)
+        claimed.refuse_timed_out(error)
+        raise
+    finally:
+        is_over.set()
+        watcher.join()
+
+
+def make_patience(claimed: ClaimedRun, log: PipelineLog, progress: Progress) -> Patience:
+    """The retry policy of a run: it reports to the run's log and progress, and ends with its lease."""
+    logged: list[str] = []
+
+    def tell(trouble: str, left: float) -> None:
+        refuse_lost(claimed)
+        if trouble not in logged:
+            logged.append(trouble)
+            log.write(claimed.run, f"{trouble} The run waits and continues automatically.")
+        shown = log.redact(trouble)[:SHOWN_CHARACTERS]
+        progress.show(f"{shown}, again in {math.ceil(left)} s")
+
+    return Patience(WAITS, tell)

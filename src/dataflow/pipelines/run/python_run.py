@@ -8,30 +8,29 @@ import traceback
 from typing import TYPE_CHECKING
 
 from dataflow.actions.dataset_rules import is_automatic
-from dataflow.errors import BadInput, DataFlowError, InputMoved, InvalidData, JobFailed
+from dataflow.actions.prepare import InputChunk
+from dataflow.client import ClaimedRun
+from dataflow.errors import BadInput, DataFlowError, InputMoved, JobFailed
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST
 from dataflow.model.wording import plural
+from dataflow.pipelines.declare.definitions import JobDefinition
 from dataflow.pipelines.declare.loader import importable
-from dataflow.pipelines.register.intervals import Span, interval_of, span_of
+from dataflow.pipelines.lake.manifest import Columns, Frame
+from dataflow.pipelines.lake.parquet_target import LakeTarget
 from dataflow.pipelines.register.published_tables import list_tables, read_tables
-from dataflow.pipelines.run.job_run import Facts, JobRun, Source, input_name
-from dataflow.pipelines.run.leases import refuse_lost
-from dataflow.pipelines.run.outputs import Columns, Outputs
-from dataflow.pipelines.run.pipeline_run import PipelineRun
+from dataflow.pipelines.register.spans import Span, interval_of, span_of
+from dataflow.pipelines.run.facilities import Facilities
+from dataflow.pipelines.run.job_run import Facts, JobRun, PinnedInput, input_name
+from dataflow.pipelines.run.outputs import Outputs
+from dataflow.pipelines.run.pipeline_run import PipelineRun, refuse_lost
 from dataflow.pipelines.run.targets import destination_of, lake_target
+from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.spark.frames import open_frame
 from dataflow.pipelines.spark.session import is_spark_error
 from dataflow.pipelines.spark.tasks import tag_of
 
 if TYPE_CHECKING:
-    from dataflow.actions.prepare import InputChunk
-    from dataflow.client import ClaimedRun
-    from dataflow.pipelines.declare.definitions import JobDefinition
-    from dataflow.pipelines.lake.manifest import Frame
-    from dataflow.pipelines.lake.parquet_target import LakeTarget
-    from dataflow.pipelines.run.facilities import Facilities
-    from dataflow.pipelines.shape.checks import Check
     from dataflow.pipelines.spark.annotations import DataFrame, SparkSession
 
 
@@ -54,7 +53,7 @@ class PythonRun(PipelineRun):
             with self._outputs:
                 with importable(self._facilities.config.project_dir):
                     self._call(run)
-                self._refuse_unwritten(run)
+                run.refuse_unwritten(self._definition.place)
                 refuse_lost(self._claimed)
                 self._publish()
         finally:  # what this run, and killed runs before it, read from tables
@@ -71,7 +70,7 @@ class PythonRun(PipelineRun):
         """The session of this run alone."""
         return self._facilities.spark.get()
 
-    def read_table(self, source: Source) -> DataFrame:
+    def read_table(self, source: PinnedInput) -> DataFrame:
         """The rows of an input in PostgreSQL, as published by its pinned run; read once, into files."""
         with self._lock:  # threads may read inputs concurrently
             if source.name not in self._tables:
@@ -85,7 +84,7 @@ class PythonRun(PipelineRun):
         end = self._span.end if self._span else None
         self._outputs.stage(dataset, frame, checks, self._find_last_rows(dataset), end)
 
-    def _copy_table(self, source: Source) -> Frame:
+    def _copy_table(self, source: PinnedInput) -> Frame:
         item = next(each for each in self._claimed.prepared.inputs if _name_of(each) == source.name)
         store, dataset, dataset_id = self._facilities.store, item.source.dataset, item.source.dataset_id
         tables = list_tables(store, dataset_id, dataset, [(item.dataid, item.location)])
@@ -131,14 +130,6 @@ class PythonRun(PipelineRun):
                 return f"{frame.filename.removeprefix(folder)}:{frame.lineno}"
         return self._definition.place
 
-    def _refuse_unwritten(self, run: JobRun) -> None:
-        missing = run.list_unwritten()
-        if missing:
-            raise InvalidData(
-                f"{self._definition.job} ended without writing {' and '.join(missing)}. "
-                f"Call run.write({missing[0]!r}, frame), or remove it from outputs: {self._definition.place}"
-            )
-
     def _make_target(self, dataset: str, columns: Columns) -> LakeTarget:
         destination = destination_of(self._claimed, dataset, self._facilities.store)
         return lake_target(self._claimed, destination, columns, self._facilities.spark)
@@ -160,7 +151,7 @@ def _facts_of(definition: JobDefinition, claimed: ClaimedRun, span: Span | None)
     for item in claimed.prepared.inputs:
         dataset = item.source.dataset
         if not is_automatic(dataset.name):
-            sources.append(Source(_name_of(item), dataset.name, item.location, dataset.format))
+            sources.append(PinnedInput(_name_of(item), dataset.name, item.location, dataset.format))
     return Facts(
         job=definition.job,
         dataid=claimed.dataid,

@@ -16,26 +16,25 @@ from dataflow.actions.locations import is_local
 from dataflow.actions.shell_names import shell_name
 from dataflow.config.project import get_working_dir
 from dataflow.config.settings import load_config
-from dataflow.errors import BadInput, InvalidData
+from dataflow.errors import BadInput
 from dataflow.model.grain import Grain
 from dataflow.model.location import Location, lake_location
 from dataflow.model.mapping import LATEST, SAME
 from dataflow.model.wording import plural
 from dataflow.pipelines.declare.settings import PipelineSettings
-from dataflow.pipelines.handover.records import Destination
+from dataflow.pipelines.handover.records import Destination, Target
+from dataflow.pipelines.lake.manifest import Columns, Frame
 from dataflow.pipelines.lake.parquet_target import FolderTarget, LakeTarget
 from dataflow.pipelines.lake.published_files import tell_place
-from dataflow.pipelines.register.intervals import Span, span_of
-from dataflow.pipelines.run.job_run import Facts, JobRun, Source, input_name
-from dataflow.pipelines.run.outputs import Columns, Outputs
+from dataflow.pipelines.register.spans import Span, span_of
+from dataflow.pipelines.run.job_run import Facts, JobRun, PinnedInput, input_name
+from dataflow.pipelines.run.outputs import Outputs
 from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.spark.frames import count_bad_rows
 from dataflow.pipelines.spark.session import find_session, start_session
 from dataflow.pipelines.spark.tasks import tag_of
 
 if TYPE_CHECKING:
-    from dataflow.pipelines.handover.records import Target
-    from dataflow.pipelines.lake.manifest import Frame
     from dataflow.pipelines.spark.annotations import DataFrame, SparkSession
 
 CONTEXT = "DATAFLOW_CONTEXT"
@@ -59,9 +58,7 @@ def spark_run(session: SparkSession | None = None) -> Iterator[JobRun]:
                 if error.code:
                     raise
                 ended = error  # the script claims success, so its outputs must exist
-            missing = run.list_unwritten()
-            if missing:
-                raise InvalidData(f"{facts.job} ended without writing {' and '.join(missing)}.")
+            run.refuse_unwritten()
             script.publish()
             if ended is not None:
                 raise ended
@@ -91,7 +88,7 @@ class ScriptRun:
             self._is_own = True
         return self._session
 
-    def read_table(self, source: Source) -> DataFrame:
+    def read_table(self, source: PinnedInput) -> DataFrame:
         """Raises BadInput: a script has no connections."""
         raise BadInput(
             f"{source.name} {tell_place(source.location)}, but run.read reads only the lake and "
@@ -163,7 +160,7 @@ def _read_facts(environ: Mapping[str, str]) -> Facts:
             "does: spark-submit --deploy-mode client."
         ) from error
     sources = [
-        Source(
+        PinnedInput(
             input_name(item["dataset"], item["mapping"]),
             item["dataset"],
             item["location"],

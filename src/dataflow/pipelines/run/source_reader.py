@@ -1,32 +1,38 @@
-"""The source of one run: its parts, for every kind of source, and those left for the next run."""
+"""The source of one run: its parts, for every kind of source, and how they reach Spark as they arrive."""
 
 from __future__ import annotations
 
+import queue
 import threading
-from collections.abc import Iterator
-from itertools import chain
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import accumulate, chain
+from typing import Generic, TypeVar
 
+from dataflow.client import ClaimedRun
+from dataflow.pipelines.declare.definitions import DatasetDefinition
 from dataflow.pipelines.declare.sources import Files, Http
 from dataflow.pipelines.fetch.file_source import FileSource
+from dataflow.pipelines.fetch.http_source import HttpSource
 from dataflow.pipelines.fetch.staging_folder import Staging
+from dataflow.pipelines.handover.records import Part
+from dataflow.pipelines.register.spans import Span
+from dataflow.pipelines.run.facilities import Facilities
+from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.inference import read_beginning
 from dataflow.pipelines.shape.shaper import Shaper
 
-if TYPE_CHECKING:
-    from dataflow.client import ClaimedRun
-    from dataflow.pipelines.declare.definitions import DatasetDefinition
-    from dataflow.pipelines.fetch.http_source import HttpSource
-    from dataflow.pipelines.handover.records import Part
-    from dataflow.pipelines.register.intervals import Span
-    from dataflow.pipelines.run.facilities import Facilities
-    from dataflow.pipelines.shape.fields import Field
+Result = TypeVar("Result")
 
+PARTS_AT_ONCE = 16
+BYTES_AT_ONCE = 64 << 20
+"""A task waits for this many parts or bytes, since a Spark job costs more than a page. It then takes all that
+has arrived, up to this many bytes: the work that is repeated when it fails."""
 SHOWN_CHARACTERS = 50
 """Length of a shown problem: a progress line wider than the terminal could not be erased."""
 
 
-class Reading:
+class SourceReader:
     """The parts that a run reads; pages of an API continue where an earlier run of the same work stopped."""
 
     def __init__(
@@ -110,3 +116,78 @@ class Reading:
         if taken:
             facilities.log.write(claimed.run, f"continues after page {taken}, which an earlier run fetched")
         yield from source.fetch(staging, self._stop, tell, facilities.settings.secrets.add)
+
+
+class Feeder(Generic[Result]):
+    """Takes parts from one thread and passes them in batches to a few worker threads."""
+
+    def __init__(
+        self, work: Callable[[tuple[Part, ...]], Result], streams: int, stop: threading.Event
+    ) -> None:
+        self._work = work
+        self._streams = streams
+        self._stop = stop
+        self._arrived: queue.SimpleQueue[Part | BaseException | None] = queue.SimpleQueue()
+
+    def run(self, parts: Iterator[Part]) -> list[Result]:
+        """Processes all parts; the first error on either side stops both and is raised."""
+        fetching = threading.Thread(target=self._fetch, args=(parts,), name="fetch", daemon=True)
+        fetching.start()
+        try:
+            with ThreadPoolExecutor(self._streams, "stage") as pool:
+                return self._distribute(pool)
+        finally:
+            self._stop.set()
+            fetching.join()
+
+    def _fetch(self, parts: Iterator[Part]) -> None:
+        try:
+            for part in parts:
+                self._arrived.put(part)
+            self._arrived.put(None)
+        except BaseException as error:
+            self._arrived.put(error)
+
+    def _distribute(self, pool: ThreadPoolExecutor) -> list[Result]:
+        running: set[Future[Result]] = set()
+        results: list[Result] = []
+        waiting: list[Part] = []
+        is_over = False
+        try:
+            while not is_over or waiting or running:
+                if not is_over:
+                    is_over = self._take(waiting)
+                while waiting and len(running) < self._streams and (is_over or _is_worth_a_task(waiting)):
+                    share = -(-len(waiting) // (self._streams - len(running))) if is_over else len(waiting)
+                    parts = _fitting(waiting[:share])
+                    running.add(pool.submit(self._work, parts))
+                    del waiting[: len(parts)]
+                ended, running = wait(running, 0 if not is_over else None, FIRST_COMPLETED)
+                results += [future.result() for future in ended]
+        except BaseException:
+            self._stop.set()
+            raise
+        return results
+
+    def _take(self, waiting: list[Part]) -> bool:
+        """Takes what has arrived, waiting briefly for the first part; True when no more will come."""
+        try:
+            found = self._arrived.get(timeout=0.05)
+            while found is not None:
+                if isinstance(found, BaseException):
+                    raise found
+                waiting.append(found)
+                found = self._arrived.get_nowait()
+            return True
+        except queue.Empty:
+            return False
+
+
+def _is_worth_a_task(waiting: list[Part]) -> bool:
+    return len(waiting) >= PARTS_AT_ONCE or sum(part.size for part in waiting) >= BYTES_AT_ONCE
+
+
+def _fitting(parts: list[Part]) -> tuple[Part, ...]:
+    """The first parts, as many as one task may take but at least one."""
+    sizes = accumulate(part.size for part in parts)
+    return tuple(parts[: max(1, sum(size <= BYTES_AT_ONCE for size in sizes))])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dataflow.errors import ConfigError
+from dataflow.model.records import Run
 from dataflow.model.wording import quoted
+from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.spark.session import (
     count_slots,
     end_session,
@@ -22,9 +24,7 @@ from dataflow.pipelines.spark.tasks import tag_of
 from dataflow.private_files import open_private
 
 if TYPE_CHECKING:
-    from dataflow.model.records import Run
-    from dataflow.pipelines.declare.settings import PipelineSettings
-    from dataflow.pipelines.run.facilities import PipelineLog, Progress
+    from dataflow.pipelines.run.facilities import Facilities, Progress
     from dataflow.pipelines.spark.annotations import SparkSession
 
 CONCURRENCY = "INGEST_TASK_CONCURRENCY"
@@ -64,33 +64,15 @@ class SharedSession:
 class SparkSessions:
     """One stream's use of the session: a child session for each run."""
 
-    def __init__(
-        self,
-        shared: SharedSession,
-        settings: PipelineSettings,
-        environ: Mapping[str, str],
-        log: PipelineLog,
-        progress: Progress,
-    ) -> None:
+    def __init__(self, shared: SharedSession, facilities: Facilities) -> None:
         self.shared = shared
-        self._settings = settings
-        self._environ = environ
-        self._log = log
-        self._progress = progress
+        self.log_path = shared.log_path
+        self._facilities = facilities
         self._child: SparkSession | None = None
         self._run: Run | None = None
         self._said_before = 0
         self._slots = 0
         self._lock = threading.Lock()
-
-    @property
-    def log_path(self) -> str:
-        """Where Spark writes its own log."""
-        return self.shared.log_path
-
-    def lend(self, session: SparkSession) -> None:
-        """Uses an existing session."""
-        self.shared.lend(session)
 
     @contextmanager
     def running(self, run: Run) -> Iterator[None]:
@@ -107,7 +89,7 @@ class SparkSessions:
 
     def get(self) -> SparkSession:
         """The session of the current run; the shared one when none runs."""
-        session = self.shared.get(self._settings, self._progress)
+        session = self.shared.get(self._facilities.settings, self._facilities.progress)
         with self._lock:
             if self._run is None:
                 return session
@@ -135,17 +117,17 @@ class SparkSessions:
             return
         if said:
             whose = "while this and other runs were at work" if self.shared.has_streams else "of this run"
-            self._log.write(run, f"\nSpark's log {whose} ({self.log_path}):\n{said}")
+            self._facilities.log.write(run, f"\nSpark's log {whose} ({self.log_path}):\n{said}")
 
     @property
     def streams(self) -> int:
         """How many tasks process incoming parts concurrently."""
-        limit = self._environ.get(CONCURRENCY, "")
+        limit = self._facilities.environ.get(CONCURRENCY, "")
         if limit and (not limit.isdecimal() or int(limit) < 1):
             raise ConfigError(f"{CONCURRENCY} is {quoted(limit)}; set it to a number such as 4, or unset it.")
         if limit:
             return int(limit)
-        if self._settings.spark.is_local:
+        if self._facilities.settings.spark.is_local:
             return os.cpu_count() or 1
         self._slots = self._slots or count_slots(self.get())
         return self._slots
@@ -155,8 +137,8 @@ class SparkSessions:
         self.shared.stop()
 
     def _announce(self, run: Run, session: SparkSession) -> None:
-        place = self._settings.spark.place
-        self._log.write(run, f"Spark {session.version} at {place}; it writes to {self.log_path}")
+        place, log = self._facilities.settings.spark.place, self._facilities.log
+        log.write(run, f"Spark {session.version} at {place}; it writes to {self.log_path}")
         if ui := find_ui(session):
-            self._log.write(run, f"Spark UI: {ui}")
-            self._progress.show(f"Spark UI: {ui}")
+            log.write(run, f"Spark UI: {ui}")
+            self._facilities.progress.show(f"Spark UI: {ui}")

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
-if TYPE_CHECKING:
-    from dataflow.client import ClaimedRun
-    from dataflow.errors import DataFlowError
+from dataflow.errors import DataFlowError, InputMoved
+from dataflow.model.records import WorkRow
+from dataflow.model.status import WorkState
+from dataflow.runjob.handoff import RETRY_WAIT_SECONDS
+from dataflow.runjob.presence import Presence
+from dataflow.runjob.report import Tally
 
 MARGIN_SECONDS = 5.0
 """Added to the grace of interrupted runs: they notice within a second, and record that they ended."""
 
 
-class Outcome:
-    """The results of the intervals that were run."""
+class Outcome(Tally):
+    """The results of the intervals that were run, and the last error."""
 
-    def __init__(self) -> None:
-        self.done = self.failed = 0
-        self.error: DataFlowError | None = None
+    error: DataFlowError | None = None
 
 
 class Streams:
@@ -32,13 +31,11 @@ class Streams:
         self._changed = threading.Condition()
         self._alive = 0  # threads
         self._busy = 0  # streams that claim or run
-        self._runs: dict[int, ClaimedRun] = {}
         self._ended = 0  # runs
         self._is_exhausted = False  # nothing can be claimed until a run ends or a retry is due
         self._retries_at: list[float] = []
         self._is_broken = False
         self._error: BaseException | None = None  # that ended a stream
-        self._interruption: BaseException | None = None
 
     def drain(self, run_one: Callable[[], bool]) -> None:
         """Calls `run_one`, which returns False when it claims nothing, until no stream finds more to do."""
@@ -54,58 +51,51 @@ class Streams:
                     self._is_exhausted = self._ended == ended_before
                     self._changed.notify_all()
 
-    def drain_in_threads(self, streams: Sequence[Callable[[], None]], leave: Callable[[], None]) -> None:
+    def drain_in_threads(self, streams: Sequence[Callable[[], None]], presence: Presence) -> None:
         """Runs each stream in a thread; raises the first error once all have ended their current run.
 
-        When this thread is interrupted, all runs are; `leave` is called for those that outlast their grace.
+        When this thread is interrupted, all runs are; those that outlast their grace are left running.
         """
-        self._alive = len(streams)
         try:
             for number, stream in enumerate(streams, 1):
                 name = f"stream-{number}"
+                with self._changed:
+                    self._alive += 1
                 threading.Thread(target=self._run_stream, args=(stream,), name=name, daemon=True).start()
             self._wait_for_all(None)
         except BaseException as error:
             try:
-                self._wait_for_all(self._interrupt(error))
+                with self._changed:
+                    self._is_broken = True
+                    self._changed.notify_all()
+                self._wait_for_all(presence.interrupt(error) + MARGIN_SECONDS)
             finally:
                 if self._alive:
-                    leave()
+                    presence.leave_running()
             raise
         if self._error is not None:
             raise self._error
 
-    @contextmanager
-    def running(self, claimed: ClaimedRun) -> Iterator[None]:
-        """Lets an interruption of the main thread reach this run."""
-        with self._changed:
-            self._runs[claimed.run_id] = claimed
-            if self._interruption is not None:  # it came while the claim was under way
-                claimed.interrupt(self._interruption)
-        try:
-            claimed.refuse_interrupted()
-            yield
-        finally:
-            with self._changed:
-                del self._runs[claimed.run_id]
-
-    def count_done(self) -> None:
+    def count_done(self, work_id: int) -> None:
         """Counts a published interval."""
         with self._changed:
-            self.outcome.done += 1
+            self.outcome.note(work_id, WorkState.DONE)
 
-    def count_failed(self, error: DataFlowError, retry_seconds: float | None) -> None:
-        """Counts a failed interval; a drain waits for its retry if the time to that is given."""
+    def count_failed(self, error: DataFlowError, work: WorkRow | None) -> None:
+        """Counts a failed interval; a drain waits for its retry if that is due soon."""
         with self._changed:
-            self.outcome.failed += 1
             self.outcome.error = error
-            if retry_seconds is not None:
-                self._retries_at.append(time.monotonic() + retry_seconds)
+            if work is None:
+                return
+            self.outcome.note(work.work_id, work.state)
+            is_retried = work.state is WorkState.WAITING and not isinstance(error, InputMoved)
+            if is_retried and work.wait_seconds is not None and work.wait_seconds <= RETRY_WAIT_SECONDS:
+                self._retries_at.append(time.monotonic() + work.wait_seconds)
 
     def stop_claiming(self, error: DataFlowError) -> None:
         """Lets the runs under way end, and claims no more: the next ones would fail as well."""
         with self._changed:
-            self.outcome.error = error
+            self.outcome.error = self.outcome.broken = error
             self._is_broken = True
 
     def _begin(self) -> bool:
@@ -140,14 +130,3 @@ class Streams:
     def _wait_for_all(self, seconds: float | None) -> None:
         with self._changed:
             self._changed.wait_for(lambda: not self._alive, seconds)
-
-    def _interrupt(self, error: BaseException) -> float:
-        """Interrupts all runs; returns how many seconds they get to end."""
-        with self._changed:
-            self._is_broken = True
-            self._interruption = error
-            for claimed in self._runs.values():
-                claimed.interrupt(error)
-            self._changed.notify_all()
-            graces = [claimed.run.grace_seconds for claimed in self._runs.values()]
-            return max(graces, default=0.0) + MARGIN_SECONDS

@@ -7,33 +7,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from dataflow.client import ClaimedRun
 from dataflow.errors import BadInput, DataFlowError, InvalidData
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.location import claim_of
 from dataflow.model.record import replace
 from dataflow.model.records import PYTHON
+from dataflow.pipelines.declare.catalog import Definition
+from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.handover.records import Destination, Target
 from dataflow.pipelines.lake.parquet_target import LakeTarget
-from dataflow.pipelines.run.leases import make_patience, refuse_revoked
+from dataflow.pipelines.register.interval_plan import IntervalPlan
+from dataflow.pipelines.run.facilities import Facilities
+from dataflow.pipelines.run.pipeline_run import make_patience, output_of, refuse_revoked
+from dataflow.pipelines.run.spark_sessions import SparkSessions
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.spark.frames import count_bad_rows
+from dataflow.store.store import Store
 
 if TYPE_CHECKING:
-    from dataflow.client import ClaimedRun
-    from dataflow.model.records import PlanOutput
-    from dataflow.pipelines.declare.catalog import Definition
-    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.postgres.table_target import PostgresTarget
-    from dataflow.pipelines.register.interval_plan import IntervalPlan
-    from dataflow.pipelines.run.facilities import Facilities
-    from dataflow.pipelines.run.spark_sessions import SparkSessions
-    from dataflow.store.store import Store
 
 
 def destination_of(claimed: ClaimedRun, dataset: str, store: Store) -> Destination:
     """The chunk a run writes, and what it may replace."""
-    found = _output_of(claimed, dataset)
+    found = output_of(claimed, dataset)
     output = found.dataset
     pins = [f"{item.name}@{item.pin.version}" for item in claimed.prepared.inputs if item.pin]
     newest = store.read.find_newest_ready(found.dataset_id)
@@ -50,18 +49,6 @@ def destination_of(claimed: ClaimedRun, dataset: str, store: Store) -> Destinati
         newest_run=store.read.get_newest_run_id(),
         newest=(newest.dataid, sort_key(newest.dataid, Grain(output.grain))) if newest else ("", ""),
     )
-
-
-def _output_of(claimed: ClaimedRun, dataset: str) -> PlanOutput:
-    return next(item for item in claimed.prepared.plan.outputs if item.dataset.name == dataset)
-
-
-def find_last_rows(claimed: ClaimedRun, dataset: str, store: Store) -> int | None:
-    """Row count of the previous version: of the same chunk, or of the newest snapshot before it."""
-    output = _output_of(claimed, dataset)
-    pair = (claimed.dataid, sort_key(claimed.dataid, Grain(output.dataset.grain)))
-    is_snapshot = output.dataset.mode == "snapshot"
-    return store.read.find_last_rows(output.dataset_id, pair, is_snapshot)
 
 
 def lake_target(
@@ -92,8 +79,7 @@ def pipeline_target(
         return lake_target(claimed, destination, columns, facilities.spark)
     from dataflow.pipelines.register.databases import make_target  # only database targets need the driver
 
-    connection = facilities.settings.get_connection(definition.target)
-    target = make_target(connection, definition, fields, destination, facilities.spark.streams)
+    target = make_target(plan, fields, destination, facilities.spark.streams)
     return _reached(target, claimed, facilities)
 
 

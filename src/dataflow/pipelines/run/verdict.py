@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from dataflow.errors import BadInput, InvalidData
 from dataflow.model.answers import Verdict
 from dataflow.model.wording import plural
+from dataflow.pipelines.handover.records import Staged, Target, TaskReport
+from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.findings import (
     Finding,
@@ -20,14 +21,9 @@ from dataflow.pipelines.shape.findings import (
     list_unique,
     wanted_by,
 )
-from dataflow.pipelines.shape.shaped import RejectPolicy, decide
+from dataflow.pipelines.shape.shaped import Reject, RejectPolicy, decide
 from dataflow.pipelines.shape.sql_types import ColumnType, parse_sql_type
 from dataflow.pipelines.shape.statistics import NOTHING, Statistics, Wanted
-
-if TYPE_CHECKING:
-    from dataflow.pipelines.handover.records import Staged, Target, TaskReport
-    from dataflow.pipelines.shape.checks import Check
-    from dataflow.pipelines.shape.shaped import Reject
 
 SHOWN_REJECTS = 3
 
@@ -38,6 +34,7 @@ class Judgement:
     def __init__(self, checks: Iterable[Check], fields: Sequence[Field]) -> None:
         self._checks = complete_checks(checks, fields)
         self._reports: list[TaskReport] = []
+        self.rows = self.rejected = self.rows_read = 0  # staged, rejected, and read from the source
         self.findings: list[Finding] = []
 
     @property
@@ -48,25 +45,13 @@ class Judgement:
     def add(self, reports: list[TaskReport]) -> None:
         """The reports of all accepted attempts."""
         self._reports = reports
+        self.rows = sum(report.staged.rows for report in reports)
+        self.rejected = sum(report.rejected for report in reports)
+        self.rows_read = sum(report.rows_read for report in reports)
 
     def list_staged(self) -> list[Staged]:
         """What the accepted attempts staged."""
         return [report.staged for report in self._reports]
-
-    @property
-    def rows(self) -> int:
-        """How many rows are staged."""
-        return sum(report.staged.rows for report in self._reports)
-
-    @property
-    def rejected(self) -> int:
-        """How many rows were rejected."""
-        return sum(report.rejected for report in self._reports)
-
-    @property
-    def rows_read(self) -> int:
-        """How many rows were read from the source."""
-        return sum(report.rows_read for report in self._reports)
 
     def list_rejects(self) -> list[Reject]:
         """The rejected values that were kept, in order."""
@@ -151,13 +136,9 @@ def fields_of(columns: Iterable[tuple[str, str]]) -> tuple[Field, ...]:
     return tuple(Field(name, name, parse_sql_type(kind)) for name, kind in columns)
 
 
-def checked_fields(columns: Iterable[tuple[str, str]]) -> tuple[Field, ...]:
-    """The columns of a result that stays in its database as fields; the lake may lack their types."""
-    return tuple(Field(name, name, _type_of(kind)) for name, kind in columns)
-
-
-def _type_of(kind: str) -> ColumnType:
+def checked_field(name: str, kind: str) -> Field:
+    """A column of a result that stays in its database as a field; the lake may lack its type."""
     try:
-        return parse_sql_type(kind)
+        return Field(name, name, parse_sql_type(kind))
     except BadInput:
-        return ColumnType(kind)  # its values cannot be checked
+        return Field(name, name, ColumnType(kind))  # its values cannot be checked

@@ -5,36 +5,31 @@ If all its datasets are in the target database, that database computes it; other
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from dataflow import failpoints
 from dataflow.actions.claim import pin_ready_chunks
 from dataflow.actions.locations import absolute_place
+from dataflow.actions.prepare import InputChunk
+from dataflow.model.records import PlanInput
 from dataflow.model.wording import plural
+from dataflow.pipelines.declare.definitions import ViewDefinition
+from dataflow.pipelines.handover.records import Published, Target, TaskReport
 from dataflow.pipelines.lake.published_files import is_read_whole
-from dataflow.pipelines.register.interval_plan import plan_input, plan_interval
-from dataflow.pipelines.register.intervals import interval_of
+from dataflow.pipelines.register.interval_plan import IntervalPlan, PlannedInput, plan_input, plan_interval
 from dataflow.pipelines.register.published_tables import get_partition_column
-from dataflow.pipelines.run.leases import refuse_lost, refuse_revoked
-from dataflow.pipelines.run.pipeline_run import PipelineRun
+from dataflow.pipelines.run.pipeline_run import PipelineRun, refuse_lost, refuse_revoked
 from dataflow.pipelines.run.stage_tasks import StageFrame
 from dataflow.pipelines.run.targets import destination_of, discarding, pipeline_target
-from dataflow.pipelines.run.verdict import Judgement, checked_fields, fields_of
+from dataflow.pipelines.run.verdict import Judgement, checked_field, fields_of
 from dataflow.pipelines.run.view_trial import refuse_impossible
+from dataflow.pipelines.shape.fields import Field
+from dataflow.pipelines.shape.statistics import Wanted
 from dataflow.pipelines.spark.frames import as_columns, column_types, run_sql
 from dataflow.pipelines.spark.tasks import run_over, tag_of
 from dataflow.pipelines.sql.translation import result_columns
 
-if TYPE_CHECKING:
-    from dataflow.actions.prepare import InputChunk
-    from dataflow.client import ClaimedRun
-    from dataflow.model.records import PlanInput
-    from dataflow.pipelines.declare.definitions import ViewDefinition
-    from dataflow.pipelines.handover.records import Published, Target
-    from dataflow.pipelines.register.interval_plan import IntervalPlan, PlannedInput
-    from dataflow.pipelines.run.facilities import Facilities
-
-
+Stage = Callable[[Wanted], list[TaskReport]]
 SHOWN_CHUNKS = 100
 """Up to this many chunks of a dataset that is read whole are logged; the store has all of them."""
 
@@ -43,11 +38,6 @@ class ViewRun(PipelineRun):
     """A claimed run of a view pipeline."""
 
     _definition: ViewDefinition
-
-    def __init__(self, definition: ViewDefinition, claimed: ClaimedRun, facilities: Facilities) -> None:
-        super().__init__(definition, claimed, facilities)
-        self._span = interval_of(definition.timing, claimed.dataid)
-        self._tag = tag_of(claimed.run_id)
 
     refuse_impossible = staticmethod(refuse_impossible)
 
@@ -69,11 +59,11 @@ class ViewRun(PipelineRun):
         return plan_input(self._facilities.store, item.source, item, chunks)
 
     def _compute_there(self, plan: IntervalPlan) -> Published:
-        from dataflow.pipelines.postgres.views import Pinned, stage_select
+        from dataflow.pipelines.postgres.native_views import Pinned, stage_select
         from dataflow.pipelines.register.databases import make_native_view  # only databases need the driver
 
         destination = destination_of(self._claimed, self._definition.dataset, self._facilities.store)
-        target = make_native_view(plan.target, self._definition, plan.select, destination)
+        target = make_native_view(plan, destination)
         target.last_look = lambda: refuse_revoked(self._claimed, self._facilities.store)
         target.patience = self._make_patience()
         target.begin()
@@ -85,14 +75,10 @@ class ViewRun(PipelineRun):
             for one in plan.inputs
         }
 
-        def stage_and_publish() -> Published:
-            judgement = Judgement(self._definition.checks, checked_fields(target.list_columns()))
-            judgement.add(stage_select(target, plan.select, reads, judgement.wanted, self._stop))
-            failpoints.reach("after_stage")
-            return self._publish(judgement, target)
-
-        with discarding(target):
-            return self._make_patience().repeat(stage_and_publish)
+        fields = tuple(checked_field(*column) for column in target.list_columns())
+        return self._publish(
+            plan, target, fields, lambda wanted: stage_select(target, plan.select, reads, wanted, self._stop)
+        )
 
     def _compute_on_spark(self, plan: IntervalPlan) -> Published:
         steps = plan.translate()
@@ -104,22 +90,32 @@ class ViewRun(PipelineRun):
         target = pipeline_target(plan, fields, self._claimed, self._facilities)
         target.begin()
 
-        def stage_and_publish() -> Published:
-            judgement = Judgement(self._definition.checks, fields)
+        def stage(wanted: Wanted) -> list[TaskReport]:
             self._facilities.progress.show("computing")
-            task = StageFrame(target.writer(), judgement.wanted, tuple(name for name, _ in columns))
-            judgement.add(run_over(session, as_columns(rows, columns), task, self._tag))
+            task = StageFrame(target.writer(), wanted, tuple(name for name, _ in columns))
+            return run_over(session, as_columns(rows, columns), task, tag_of(self._claimed.run_id))
+
+        return self._publish(plan, target, fields, stage)
+
+    def _publish(
+        self, plan: IntervalPlan, target: Target, fields: tuple[Field, ...], stage: Stage
+    ) -> Published:
+        """Stages, checks and publishes the rows; again from the start after an outage of the target."""
+        span, last_rows = plan.span, self._find_last_rows(self._definition.dataset)
+        assert span is not None
+
+        def act() -> tuple[Judgement, Published]:
+            judgement = Judgement(plan.checks, fields)
+            judgement.add(stage(judgement.wanted))
             failpoints.reach("after_stage")
-            return self._publish(judgement, target)
+            judgement.decide_checks(target, last_rows, span.end)
+            refuse_lost(self._claimed)
+            published = target.publish(judgement.list_staged())
+            failpoints.reach("after_publish")
+            return judgement, published
 
         with discarding(target):
-            return self._make_patience().repeat(stage_and_publish)
-
-    def _publish(self, judgement: Judgement, target: Target) -> Published:
-        judgement.decide_checks(target, self._find_last_rows(self._definition.dataset), self._span.end)
-        refuse_lost(self._claimed)
-        published = target.publish(judgement.list_staged())
-        failpoints.reach("after_publish")
+            judgement, published = self._make_patience().repeat(act)
         for line in judgement.list_warnings():
             self.log(f"warning: {line}")
         self._claimed.record_checked(self._definition.dataset, judgement.evidence)

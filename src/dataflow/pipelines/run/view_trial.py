@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from dataflow.actions.names import get_dataset
 from dataflow.errors import BadInput, ConfigError
 from dataflow.model.location import Location
 from dataflow.model.mapping import LATEST
-from dataflow.pipelines.lake.manifest import Frame, put_together
+from dataflow.model.records import Dataset
+from dataflow.pipelines.declare.catalog import Catalog, Definition
+from dataflow.pipelines.declare.definitions import ViewDefinition
+from dataflow.pipelines.declare.settings import PipelineSettings
+from dataflow.pipelines.lake.manifest import Columns, Frame, put_together
 from dataflow.pipelines.lake.published_files import is_in_lake, locate
-from dataflow.pipelines.register.interval_plan import goes_native, place_of, view_select
-from dataflow.pipelines.register.intervals import list_samples
+from dataflow.pipelines.register.interval_plan import goes_native, view_select
+from dataflow.pipelines.register.spans import list_samples
+from dataflow.pipelines.run.facilities import Facilities
 from dataflow.pipelines.sql.translation import translate
 from dataflow.pipelines.sql.types import read_type
-
-if TYPE_CHECKING:
-    from dataflow.model.records import Dataset
-    from dataflow.pipelines.declare.catalog import Catalog, Definition
-    from dataflow.pipelines.declare.definitions import ViewDefinition
-    from dataflow.pipelines.declare.settings import PipelineSettings
-    from dataflow.pipelines.run.facilities import Facilities
-    from dataflow.store.store import Store
+from dataflow.store.store import Store
 
 Schema = Mapping[str, Mapping[str, str]]
 Look = Callable[[str], None]
@@ -66,12 +64,11 @@ def _looking(definition: ViewDefinition, facilities: Facilities) -> Look:
     datasets = [get_dataset(facilities.store, name)[1] for name in definition.reads]
     is_native = goes_native(definition, [Location(one.location) for one in datasets])
     if definition.dialect == "postgres" and is_native:
-        from dataflow.pipelines.postgres.views import refuse_unknown_columns
+        from dataflow.pipelines.postgres.native_views import refuse_unknown_columns
         from dataflow.pipelines.register.databases import connect_to  # only databases need the driver
 
         connection = connect_to(facilities.settings.get_connection(definition.target))
-        where = place_of(definition)
-        return lambda select: refuse_unknown_columns(connection, definition.schema, select, where)
+        return lambda select: refuse_unknown_columns(connection, definition.schema, select, definition.origin)
     found = _find_published(datasets, facilities.store, facilities.config.project_dir)
     return _translating(definition, found)
 
@@ -81,7 +78,7 @@ def _translating(definition: ViewDefinition, schema: Schema | None) -> Look:
 
     def look(select: str) -> None:
         if schema:
-            translate(select, definition.dialect, _without_unread(schema, select), place_of(definition))
+            translate(select, definition.dialect, _without_unread(schema, select), definition.origin)
 
     return look
 
@@ -119,9 +116,7 @@ def _find_published(datasets: list[Dataset], store: Store, project_dir: str) -> 
             return None  # a manifest is missing; the run itself reports it
         if not chunks:
             return None
-        frames = [Frame((), chunk.manifest.columns) for chunk in reversed(chunks)]
-        whole = put_together(frames) if dataset.mode == "partition" else frames[0]
-        found[dataset.name] = dict(whole.columns)
+        found[dataset.name] = _columns_of(dataset.mode, [one.manifest.columns for one in reversed(chunks)])
     return found
 
 
@@ -132,9 +127,13 @@ def _find_declared(definition: ViewDefinition, catalog: Catalog, settings: Pipel
         maker = catalog.find_maker(name)
         if maker is None or maker.declared_columns is None or not _is_lake(maker, settings):
             return None
-        frame = Frame((), tuple(maker.declared_columns.items()))
-        found[name] = dict((put_together([frame]) if maker.mode == "partition" else frame).columns)
+        found[name] = _columns_of(maker.mode, [tuple(maker.declared_columns.items())])
     return found
+
+
+def _columns_of(mode: str, chunks: list[Columns]) -> dict[str, str]:
+    """The columns of a dataset from those of its chunks, newest first."""
+    return dict(put_together(Frame((), one) for one in chunks).columns if mode == "partition" else chunks[0])
 
 
 def _is_lake(maker: Definition, settings: PipelineSettings) -> bool:

@@ -5,42 +5,32 @@ from __future__ import annotations
 import os
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from typing import TYPE_CHECKING
 
 from dataflow import failpoints
 from dataflow.actions.next_commands import resubmit_command, shell
+from dataflow.client import ClaimedRun, Flow
 from dataflow.errors import (
     DataFlowError,
     FilesFailed,
-    InputMoved,
     JobFailed,
     LeaseLost,
     SparkFailed,
     SparkGone,
 )
 from dataflow.model.records import DATASET, PYTHON, VIEW
-from dataflow.model.status import WorkState
 from dataflow.model.wording import plural
+from dataflow.pipelines.declare.catalog import Definition
 from dataflow.pipelines.register.pipeline_jobs import call_for
 from dataflow.pipelines.run.dataset_run import DatasetRun
-from dataflow.pipelines.run.leases import watched
-from dataflow.pipelines.run.pipeline_run import PipelineRun
+from dataflow.pipelines.run.facilities import Facilities
+from dataflow.pipelines.run.pipeline_run import PipelineRun, watched
 from dataflow.pipelines.run.python_run import PythonRun
 from dataflow.pipelines.run.streams import Outcome, Streams
 from dataflow.pipelines.run.view_run import ViewRun
 from dataflow.pipelines.spark.session import explained
-from dataflow.runjob.handoff import RETRY_WAIT_SECONDS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dataflow.client import ClaimedRun, Flow
-    from dataflow.pipelines.declare.catalog import Definition
-    from dataflow.pipelines.run.facilities import Facilities
-
 
 KINDS: dict[str, type[PipelineRun]] = {DATASET: DatasetRun, VIEW: ViewRun, PYTHON: PythonRun}
 """The class that runs each kind of pipeline."""
@@ -84,7 +74,7 @@ class PipelineWorker:
         elif streams == 1:
             self._streams.drain(lambda: self._run_one(None))
         else:
-            self._streams.drain_in_threads([self._drain_beside] * streams, self._flow.leave_unrecorded)
+            self._streams.drain_in_threads([self._drain_beside] * streams, self._flow.presence)
         return self._streams.outcome
 
     def _drain_beside(self) -> None:
@@ -94,14 +84,6 @@ class PipelineWorker:
         beside._facilities = self._facilities.beside(store)
         with self._flow.beside(store) as beside._flow:
             self._streams.drain(lambda: beside._run_one(None))
-
-    def _find_retry(self, claimed: ClaimedRun, error: DataFlowError) -> float | None:
-        """How many seconds until the retry of an interval that failed; None if that is not soon."""
-        work = self._facilities.store.read.find_work(claimed.run.job_id, claimed.dataid)
-        if isinstance(error, InputMoved) or work is None or work.state is not WorkState.WAITING:
-            return None
-        seconds = work.wait_seconds
-        return seconds if seconds is not None and seconds <= RETRY_WAIT_SECONDS else None
 
     def _run_one(self, dataid: str | None) -> bool:
         """Claims and runs one interval; False if there was none."""
@@ -115,7 +97,6 @@ class PipelineWorker:
                 failpoints.reach("after_claim")
                 run = KINDS[self._definition.kind](self._definition, claimed, self._facilities)
                 with (
-                    self._streams.running(claimed),
                     self._facilities.running(claimed.run),
                     watched(claimed, run.cancel),
                     self._files_explained(),
@@ -124,7 +105,7 @@ class PipelineWorker:
                     run.execute()
                 failpoints.reach("before_finish")
             self._facilities.staging.remove_until(claimed.run)
-            self._streams.count_done()
+            self._streams.count_done(claimed.run.work_id)
             self._say_done(claimed, run.warning, time.monotonic() - began_at)
         except LeaseLost as error:
             self._streams.stop_claiming(error)
@@ -167,7 +148,8 @@ class PipelineWorker:
 
     def _failed(self, claimed: ClaimedRun, error: DataFlowError) -> None:
         job, dataid = claimed.run.job, claimed.dataid
-        self._streams.count_failed(error, self._find_retry(claimed, error))
+        work = self._facilities.store.read.find_work(claimed.run.job_id, dataid)
+        self._streams.count_failed(error, work)
         self._facilities.log.write(claimed.run, self._logged(error))
         if isinstance(error, SparkFailed):
             self._facilities.spark.keep_log(claimed.run)

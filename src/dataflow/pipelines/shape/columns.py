@@ -52,7 +52,7 @@ class ColumnForm:
 
 
 @record
-class Column:
+class ShapedColumn:
     """A finished column: reasons for misfits by row index, with the source's value for each of them."""
 
     array: pa.Array

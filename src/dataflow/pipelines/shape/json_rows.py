@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from dataflow.errors import BadInput
 from dataflow.model.record import record
 from dataflow.model.wording import SHOWN_CHARACTERS, quoted, shortened
-from dataflow.pipelines.shape.columns import FLOATS, Column, ColumnForm, convert_strictly, find_plain
+from dataflow.pipelines.shape.columns import FLOATS, ColumnForm, ShapedColumn, convert_strictly, find_plain
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.json_text import (
     NotJson,
@@ -25,6 +25,7 @@ from dataflow.pipelines.shape.shaped import BadRow
 from dataflow.pipelines.shape.typed_rows import list_typed, read_typed
 
 _MISSING: Any = object()
+Columns = list[ShapedColumn]
 
 
 @record
@@ -48,7 +49,7 @@ class JsonChunk:
         self._complete = False
         self._rows: list[dict[str, Any]] = []
 
-    def columns(self, fields: Sequence[Field], forms: Sequence[ColumnForm]) -> list[Column]:
+    def columns(self, fields: Sequence[Field], forms: Sequence[ColumnForm]) -> Columns:
         """One column per field, all for the rows listed in `numbers`."""
         columns = self._typed_columns(fields, forms) or self._quick_columns(fields, forms)
         if columns is None:
@@ -71,14 +72,14 @@ class JsonChunk:
         found = {field.source: _find_value(self._rows[place], field) for field in fields}
         return {name: value for name, value in found.items() if value is not _MISSING}
 
-    def _typed_columns(self, fields: Sequence[Field], forms: Sequence[ColumnForm]) -> list[Column] | None:
+    def _typed_columns(self, fields: Sequence[Field], forms: Sequence[ColumnForm]) -> Columns | None:
         rows = self._readings.typed
         if rows is None:
             return None
         values = ((list_typed(rows, place), 0) for place, _ in enumerate(fields))
         return self._plain_columns(fields, forms, values)
 
-    def _quick_columns(self, fields: Sequence[Field], forms: Sequence[ColumnForm]) -> list[Column] | None:
+    def _quick_columns(self, fields: Sequence[Field], forms: Sequence[ColumnForm]) -> Columns | None:
         rows = self._readings.quickly()
         if rows is None or not set(map(type, rows)) <= {dict}:
             return None
@@ -87,22 +88,22 @@ class JsonChunk:
 
     def _plain_columns(
         self, fields: Sequence[Field], forms: Sequence[ColumnForm], found: Iterable[tuple[list[Any], int]]
-    ) -> list[Column] | None:
+    ) -> Columns | None:
         """The columns, from the values and the number of missing ones of each; None if one is not plain."""
         columns = []
         for field, form, (values, missing) in zip(fields, forms, found, strict=True):
             array = find_plain(form, values, self._prover(field, form))
             if array is None:
                 return None
-            columns.append(Column(array, {}, [], missing))
+            columns.append(ShapedColumn(array, {}, [], missing))
         return columns
 
-    def _strict_column(self, field: Field, form: ColumnForm) -> Column:
+    def _strict_column(self, field: Field, form: ColumnForm) -> ShapedColumn:
         values, missing = list_column(self._rows, field)
         array = find_plain(form, values, lambda: True)
         if array is not None:
-            return Column(array, {}, values, missing)
-        return Column(*convert_strictly(form, values), values, missing)
+            return ShapedColumn(array, {}, values, missing)
+        return ShapedColumn(*convert_strictly(form, values), values, missing)
 
     def _keep_objects(self) -> list[dict[str, Any]]:
         kept, numbers = [], []

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from dataflow.errors import BadInput
 from dataflow.model.record import record
-from dataflow.pipelines.shape.columns import Column, ColumnForm
+from dataflow.pipelines.shape.columns import ColumnForm, ShapedColumn
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.json_rows import JsonChunk, read_lines, read_page
 from dataflow.pipelines.shape.shaped import Reject, Shaped, shown, shown_row
@@ -77,7 +77,7 @@ class Shaper:
                 return read_parquet(file, BATCH_ROWS)
         raise BadInput(f"has unknown kind {self.kind!r}; use one of {', '.join(KINDS)}")
 
-    def _finish(self, chunk: JsonChunk | TableChunk, columns: list[Column], part: int) -> Shaped:
+    def _finish(self, chunk: JsonChunk | TableChunk, columns: list[ShapedColumn], part: int) -> Shaped:
         batch = pa.RecordBatch.from_arrays([column.array for column in columns], schema=self.schema)
         rejects = [
             Reject(part, bad.row, "", shown(bad.value), bad.reason, shown_row(bad.value))

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from dataflow.errors import BadInput
 from dataflow.model.wording import quoted
-from dataflow.pipelines.shape.columns import Column, ColumnForm, convert_strictly, find_plain
+from dataflow.pipelines.shape.columns import ColumnForm, ShapedColumn, convert_strictly, find_plain
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.json_text import Number
 from dataflow.pipelines.shape.shaped import BadRow
@@ -43,7 +43,7 @@ class TableChunk:
         self._batch = batch
         self._is_text = is_text
 
-    def columns(self, fields: Sequence[Field], forms: Sequence[ColumnForm]) -> list[Column]:
+    def columns(self, fields: Sequence[Field], forms: Sequence[ColumnForm]) -> list[ShapedColumn]:
         """One column per field, all for the rows listed in `numbers`."""
         return [self._column(field, form) for field, form in zip(fields, forms, strict=True)]
 
@@ -61,20 +61,20 @@ class TableChunk:
             if column is not None
         }
 
-    def _column(self, field: Field, form: ColumnForm) -> Column:
+    def _column(self, field: Field, form: ColumnForm) -> ShapedColumn:
         found = _find_column(self._batch, field)
         if found is None:
-            return Column(pa.nulls(len(self.numbers), form.arrow), {}, [], len(self.numbers))
+            return ShapedColumn(pa.nulls(len(self.numbers), form.arrow), {}, [], len(self.numbers))
         cast = None if self._is_text else _find_cast(found, form)
         if cast is not None:
-            return Column(cast, {}, [], 0)
+            return ShapedColumn(cast, {}, [], 0)
         form = ColumnForm(form.type, form.uuid_as_bytes, source_is_text=self._is_text)
         values = [_plain_value(value) for value in found.to_pylist()]
         # Not for json: it may hold NaN here, which a JSON source could not contain.
         array = None if form.type.name in ("json", "jsonb") else find_plain(form, values, lambda: True)
         if array is not None:
-            return Column(array, {}, values, 0)
-        return Column(*convert_strictly(form, values), values, 0)
+            return ShapedColumn(array, {}, values, 0)
+        return ShapedColumn(*convert_strictly(form, values), values, 0)
 
 
 def read_csv(file: BinaryIO, limit: int) -> Iterator[TableChunk]:

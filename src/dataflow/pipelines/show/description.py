@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dataflow.errors import FetchError
-from dataflow.model.record import names_of
+from dataflow.model.record import as_dict
 from dataflow.model.records import DATASET, PYTHON, VIEW
 from dataflow.model.url_text import masked_url
+from dataflow.pipelines.declare.catalog import Definition
+from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
+from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.declare.sources import Auth, Files, Http, TableSource
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.authentication import NOBODY
 from dataflow.pipelines.fetch.proxies import parse_proxy
-from dataflow.pipelines.shape.findings import complete_checks
-from dataflow.pipelines.show.statements import changed_fields, describe_pages
-
-if TYPE_CHECKING:
-    from dataflow.pipelines.declare.catalog import Definition
-    from dataflow.pipelines.declare.definitions import DatasetDefinition, JobDefinition, ViewDefinition
-    from dataflow.pipelines.declare.settings import PipelineSettings
-    from dataflow.pipelines.shape.shaped import RejectPolicy
+from dataflow.pipelines.shape.shaped import RejectPolicy
+from dataflow.pipelines.show.statements import changed_fields, describe_checks, describe_pages
 
 AUTH_PARTS = ("name_variable", "secret_variable", "algorithm_variable")
 
@@ -27,15 +24,14 @@ AUTH_PARTS = ("name_variable", "secret_variable", "algorithm_variable")
 def describe(definition: Definition, settings: PipelineSettings) -> dict[str, Any]:
     """The definition with defaults filled in; the variables of secrets, but never the secrets."""
     place = settings.get_place(definition.target)
-    timing = {name: getattr(definition.timing, name) for name in names_of(definition.timing)}
     url = place.url if place.is_lake else masked_url(place.url)
     target = {"connection": place.name, "url": url}
     if not place.is_lake and definition.schema:
         each = "_YYYY_MM_DD" if definition.kind == VIEW else ""
         target["table"] = f"{definition.schema}.{definition.dataset}{each}"
     head = {"pipeline": definition.job, "kind": definition.kind, "dataset": definition.dataset}
-    checks = [f"{check}{' (warning)' * (check.severity == 'warning')}" for check in _checks(definition)]
-    schedule = timing | {"is_over": definition.timing.is_over}
+    checks = describe_checks(definition.all_checks)
+    schedule = as_dict(definition.timing) | {"is_over": definition.timing.is_over}
     own: dict[str, Any] = _OWN[definition.kind](definition)
     return head | own | {"target": target, "schedule": schedule, "checks": checks, "place": definition.place}
 
@@ -47,23 +43,10 @@ def over_note(definition: Definition) -> str:
     return f"starts after its end; run one with --dataid, or change end_date: {definition.place}"
 
 
-def _checks(definition: Definition) -> list[Any]:
-    """All checks: those that follow from the mapping, then those declared."""
-    if definition.declared_columns is not None:
-        return list(complete_checks(definition.checks, definition.mapped))
-    # Columns that are not in the mapping are known only when there is something to read.
-    implied = complete_checks((), definition.mapped)
-    return [*implied, *(check for check in definition.checks if check not in implied)]
-
-
-def _job(definition: JobDefinition) -> dict[str, Any]:
-    return {"inputs": [str(item) for item in definition.inputs], "mode": definition.mode}
-
-
 def _dataset(definition: DatasetDefinition) -> dict[str, Any]:
     mapping = [
         {"source": field.source, "column": field.column, "type": field.definition}
-        for field in definition.fields
+        for field in definition.mapped
     ]
     return {
         "source": _source(definition.source),
@@ -79,9 +62,9 @@ def _dataset(definition: DatasetDefinition) -> dict[str, Any]:
 
 
 def _view(definition: ViewDefinition) -> dict[str, Any]:
-    fields = (
-        definition.fields if definition.fields is True else [list(_pair(item)) for item in definition.fields]
-    )
+    fields = definition.fields
+    if fields is not True:
+        fields = [[item] if isinstance(item, str) else list(item) for item in fields]
     found: dict[str, Any] = {"reads": list(definition.reads), "dialect": definition.dialect}
     if definition.query:
         found["query"] = definition.query
@@ -90,11 +73,11 @@ def _view(definition: ViewDefinition) -> dict[str, Any]:
     return found | {"params": dict(definition.params), "materialized": definition.materialized}
 
 
-_OWN: dict[str, Any] = {DATASET: _dataset, VIEW: _view, PYTHON: _job}
-
-
-def _pair(field: Any) -> tuple[str, ...]:
-    return (field,) if isinstance(field, str) else tuple(field)
+_OWN: dict[str, Any] = {
+    DATASET: _dataset,
+    VIEW: _view,
+    PYTHON: lambda job: {"inputs": [str(item) for item in job.inputs], "mode": job.mode},
+}
 
 
 def _source(source: Http | Files | TableSource) -> dict[str, Any]:

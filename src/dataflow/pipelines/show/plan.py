@@ -5,29 +5,25 @@ Nothing here, or in what it calls, changes the store or contacts a source or tar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from dataflow.actions.calendar import add_due_intervals
 from dataflow.actions.locations import absolute_place
 from dataflow.actions.names import get_plan
+from dataflow.actions.prepare import InputChunk
 from dataflow.actions.refusals import list_input_chunks
 from dataflow.actions.why import why
 from dataflow.actions.work_case import WorkCase
+from dataflow.config.settings import Config
 from dataflow.model.record import record
+from dataflow.model.records import Plan, PlanInput
 from dataflow.model.status import WorkState
+from dataflow.pipelines.declare.catalog import Catalog, Definition
+from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.lake.published_files import is_read_whole
 from dataflow.pipelines.register.interval_plan import IntervalPlan, PlannedInput, plan_input, plan_interval
 from dataflow.pipelines.register.pipeline_jobs import call_for, register_pipelines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dataflow.actions.prepare import InputChunk
-    from dataflow.config.settings import Config
-    from dataflow.model.records import Plan, PlanInput
-    from dataflow.pipelines.declare.catalog import Catalog, Definition
-    from dataflow.pipelines.declare.settings import PipelineSettings
-    from dataflow.store.store import Store
+from dataflow.store.store import Store
 
 SHOWN_OPEN = 100
 SHOWN_DONE = 10

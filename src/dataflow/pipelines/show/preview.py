@@ -6,31 +6,29 @@ import io
 import tempfile
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from dataflow.errors import BadInput
 from dataflow.model.record import record, replace
 from dataflow.model.records import PYTHON, VIEW
 from dataflow.model.wording import plural
+from dataflow.pipelines.declare.definitions import DatasetDefinition
 from dataflow.pipelines.declare.sources import Files, Http, TableSource
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.file_source import FileSource
+from dataflow.pipelines.fetch.http_source import HttpSource
 from dataflow.pipelines.fetch.limits import Watch
 from dataflow.pipelines.fetch.page import read_page
+from dataflow.pipelines.fetch.signer import Hide
+from dataflow.pipelines.register.interval_plan import IntervalPlan
+from dataflow.pipelines.run.facilities import Facilities
 from dataflow.pipelines.shape.inference import infer_fields, read_beginning
+from dataflow.pipelines.shape.shaped import Shaped
 from dataflow.pipelines.shape.shaper import Shaper
+from dataflow.pipelines.show.plan import Outlook
 from dataflow.pipelines.show.statements import first_position, quoted_name
 from dataflow.pipelines.spark.frames import as_columns, column_types, list_rows, run_sql
 from dataflow.pipelines.spark.session import explained, new_session
-
-if TYPE_CHECKING:
-    from dataflow.pipelines.declare.definitions import DatasetDefinition
-    from dataflow.pipelines.fetch.http_source import HttpSource
-    from dataflow.pipelines.fetch.signer import Hide
-    from dataflow.pipelines.register.interval_plan import IntervalPlan
-    from dataflow.pipelines.run.facilities import Facilities
-    from dataflow.pipelines.shape.shaped import Shaped
-    from dataflow.pipelines.show.plan import Outlook
 
 SHOWN_REJECTS = 100
 
@@ -80,14 +78,15 @@ def _preview_dataset(plan: IntervalPlan, facilities: Facilities, most: int) -> P
 
 def _shape(plan: IntervalPlan, body: _Body, most: int) -> Preview:
     definition = cast("DatasetDefinition", plan.definition)
-    fields = definition.fields
+    fields = definition.mapped
     if definition.has_others:
         with body.open() as file:
             beginning = read_beginning(file, body.kind)
         fields = infer_fields(fields, beginning, body.kind, body.results_key)
     shaper = Shaper(fields, body.results_key, body.kind, False)
     columns = tuple((field.column, field.type.sql) for field in fields)
-    found = _Collected(most, [field.column for field in fields if field.not_null])
+    needed = {one.column for one in plan.checks if one.kind == "not_null" and one.severity == "error"}
+    found = _Collected(most, [name for name, _ in columns if name in needed])
     with body.open() as file:
         for shaped in shaper.shape(file, 1):
             if found.add(shaped):
@@ -130,8 +129,8 @@ def _ask_there(
     plan: IntervalPlan, facilities: Facilities, most: int
 ) -> tuple[tuple[tuple[str, str], ...], list[dict[str, Any]]]:
     """The first rows of a SELECT, computed by the database of its tables in a read-only transaction."""
+    from dataflow.pipelines.postgres.native_views import list_columns
     from dataflow.pipelines.postgres.transactions import transaction
-    from dataflow.pipelines.postgres.views import list_columns
     from dataflow.pipelines.register.databases import connect_to
 
     connection, schema = connect_to(facilities.settings.get_connection(plan.engine)), plan.definition.schema

@@ -10,18 +10,18 @@ from dataflow.actions.names import get_dataset
 from dataflow.actions.next_commands import shell
 from dataflow.errors import Conflict, InputMoved
 from dataflow.model.record import record
+from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.handover.published_table import PublishedTable
-from dataflow.pipelines.lake.manifest import Frame, Whole, put_together
+from dataflow.pipelines.lake.manifest import Frame, put_together
 from dataflow.pipelines.lake.published_files import LakeChunk, locate
 from dataflow.pipelines.register.published_tables import is_in_table, list_tables, read_tables
 from dataflow.pipelines.spark.frames import fill_types, open_frame, open_whole, quoted
 from dataflow.pipelines.spark.session import end_session, new_session
 from dataflow.pipelines.sql.translation import translate
+from dataflow.store.store import Store
 
 if TYPE_CHECKING:
-    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.spark.annotations import SparkSession
-    from dataflow.store.store import Store
 
 
 @record
@@ -127,20 +127,16 @@ def _is_merged(tables: Mapping[str, tuple[PublishedTable, ...]], name: str) -> b
     return any(not table.partition_column and not table.is_interval for table in tables.get(name, ()))
 
 
-def _put_together(frames: list[Frame], is_partitioned: bool) -> Frame | Whole:
-    return put_together(frames) if is_partitioned or not frames else frames[0]
-
-
 def _ask(
     child: SparkSession, question: Question, most: int, fetched: Mapping[str, list[Frame]]
 ) -> QueryResult:
     frames = {
-        name: [Frame(chunk.files, chunk.manifest.columns) for chunk in reversed(chunks)]
+        name: [chunk.manifest.open(chunk.path) for chunk in reversed(chunks)]
         for name, chunks in question.chunks.items()
     }
     for name, found in {**frames, **fetched}.items():
-        whole = _put_together(found, name in question.partitioned)
-        rows = open_whole(child, whole) if isinstance(whole, Whole) else open_frame(child, whole)
+        is_whole = name in question.partitioned or not found
+        rows = open_whole(child, put_together(found)) if is_whole else open_frame(child, found[0])
         rows.createOrReplaceTempView(quoted(name))
     child.conf.set("spark.sql.runSQLOnFiles", "false")  # names refer to datasets, never to files
     answer = child.sql(question.sql)

@@ -6,14 +6,16 @@ import os
 import platform
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dataflow.actions.doctor import OK, PROBLEM, WARNING, Finding
+from dataflow.config.settings import Config
 from dataflow.errors import ConfigError, DataFlowError
 from dataflow.model.record import replace
 from dataflow.pipelines.declare.catalog import Catalog
+from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.spark.java import OLDEST_JAVA
 from dataflow.pipelines.spark.probe import Asked, Executor, probe_executors
 from dataflow.pipelines.spark.session import (
@@ -27,10 +29,6 @@ from dataflow.pipelines.spark.session import (
 from dataflow.private_files import STATE_FOLDER, make_private_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dataflow.config.settings import Config
-    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.postgres.sealed import SealedConnection
 
 AGAIN = "dataflow doctor --spark"
@@ -76,62 +74,55 @@ def examine_spark(
     yield from _judge_python(executors)
     yield from _judge_packages(executors)
     for database in asked.databases:
-        yield _judge_database(database.name, executors)
+        yield from _judge_database(database.name, executors)
     for shared in asked.folders:
-        yield _judge_folder(shared, executors)
+        yield from _judge_folder(shared, executors)
 
 
 def _judge_spark(spark: str, java: str, place: str) -> Finding:
     text = (
         f"Spark {spark} on Java {java} at {place}; supported: Spark {SUPPORTED}, Java {OLDEST_JAVA} or newer"
     )
-    is_right = spark.startswith(f"{SUPPORTED}.")
-    return Finding(
-        "spark",
-        OK if is_right else WARNING,
-        text,
-        "" if is_right else f"pip install 'pyspark=={SUPPORTED}.*'",
-    )
+    if spark.startswith(f"{SUPPORTED}."):
+        return Finding("spark", OK, text)
+    return Finding("spark", WARNING, text, f"pip install 'pyspark=={SUPPORTED}.*'")
 
 
-def _judge_python(executors: list[Executor]) -> Iterator[Finding]:
-    ours = platform.python_version_tuple()[:2]
-    others = [one for one in executors if tuple(one.python.split("."))[:2] != ours]
-    for one in others:
-        text = f"{one.name}: Python {one.python}, but {platform.python_version()} here; both must be the same"
-        yield Finding("spark python", PROBLEM, text, f"export PYSPARK_PYTHON=python{'.'.join(ours)}")
-    if not others:
-        yield Finding("spark python", OK, f"Python {platform.python_version()} on every executor, as here")
+def _judge(subject: str, problems: list[str], advice: str, praise: str) -> list[Finding]:
+    """A finding for each problem; one that all is well if there is none."""
+    return [Finding(subject, PROBLEM, text, advice) for text in problems] or [Finding(subject, OK, praise)]
 
 
-def _judge_packages(executors: list[Executor]) -> Iterator[Finding]:
-    is_right = True
-    for one in executors:
-        missing = [wrong for wrong in one.packages.values() if wrong]
-        if missing:
-            is_right = False
-            yield Finding("spark packages", PROBLEM, f"{one.name}: {'; '.join(missing)}", INSTALL)
-    if is_right:
-        names = ", ".join(executors[0].packages) if executors else ""
-        yield Finding("spark packages", OK, f"every executor imports {names}")
+def _judge_python(executors: list[Executor]) -> list[Finding]:
+    here, ours = platform.python_version(), platform.python_version_tuple()[:2]
+    problems = [
+        f"{one.name}: Python {one.python}, but {here} here; both must be the same"
+        for one in executors
+        if tuple(one.python.split("."))[:2] != ours
+    ]
+    advice = f"export PYSPARK_PYTHON=python{'.'.join(ours)}"
+    return _judge("spark python", problems, advice, f"Python {here} on every executor, as here")
 
 
-def _judge_database(name: str, executors: list[Executor]) -> Finding:
+def _judge_packages(executors: list[Executor]) -> list[Finding]:
+    missing = {one.name: list(filter(None, one.packages.values())) for one in executors}
+    problems = [f"{name}: {'; '.join(wrong)}" for name, wrong in missing.items() if wrong]
+    names = ", ".join(executors[0].packages) if executors else ""
+    return _judge("spark packages", problems, INSTALL, f"every executor imports {names}")
+
+
+def _judge_database(name: str, executors: list[Executor]) -> list[Finding]:
     wrong = [f"{one.name}: {one.databases[name]}" for one in executors if one.databases[name]]
-    if wrong:
-        text = f"connection {name} is not reachable from {'; '.join(wrong)}"
-        return Finding(
-            "spark connections", PROBLEM, text, "add to dataflow.toml: [spark] copy_on_driver = true"
-        )
-    return Finding("spark connections", OK, f"every executor reaches connection {name}")
+    problems = [f"connection {name} is not reachable from {'; '.join(wrong)}"] if wrong else []
+    advice = "add to dataflow.toml: [spark] copy_on_driver = true"
+    return _judge("spark connections", problems, advice, f"every executor reaches connection {name}")
 
 
-def _judge_folder(folder: str, executors: list[Executor]) -> Finding:
+def _judge_folder(folder: str, executors: list[Executor]) -> list[Finding]:
+    place = os.path.dirname(folder)
     wrong = [f"{one.name}: {one.folders[folder]}" for one in executors if one.folders[folder]]
-    if wrong:
-        text = f"{os.path.dirname(folder)} is declared shared, but not seen by {'; '.join(wrong)}"
-        return Finding("spark files", PROBLEM, text, f"mount it there, then: {AGAIN}")
-    return Finding("spark files", OK, f"every executor sees {os.path.dirname(folder)}")
+    problems = [f"{place} is declared shared, but not seen by {'; '.join(wrong)}"] if wrong else []
+    return _judge("spark files", problems, f"mount it there, then: {AGAIN}", f"every executor sees {place}")
 
 
 def _list_databases(

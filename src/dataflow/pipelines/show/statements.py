@@ -7,23 +7,23 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterable
+from typing import Any, cast
 
 from dataflow.errors import UnknownColumns
 from dataflow.model.dataid import sort_key
-from dataflow.model.record import names_of
+from dataflow.model.record import as_dict, replace
 from dataflow.model.records import DATASET
+from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
 from dataflow.pipelines.declare.sources import Files, Http
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.pagination import Offset, PageNumber
 from dataflow.pipelines.handover.records import Destination
+from dataflow.pipelines.register.interval_plan import IntervalPlan
+from dataflow.pipelines.run.facilities import Facilities
 from dataflow.pipelines.run.verdict import fields_of
+from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.shape.fields import Field
-
-if TYPE_CHECKING:
-    from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
-    from dataflow.pipelines.register.interval_plan import IntervalPlan
-    from dataflow.pipelines.run.facilities import Facilities
 
 UNKNOWN_COLUMNS = "-- the columns are not known until an input is published"
 
@@ -36,6 +36,7 @@ def describe_interval(plan: IntervalPlan, facilities: Facilities) -> dict[str, A
         return {"dataid": dataid, "reads": reads}
     found: dict[str, Any] = {"dataid": dataid, "start": plan.span.start.isoformat()}
     found |= {"end": plan.span.end.isoformat(), "location": plan.location}
+    found["checks"] = describe_checks(plan.checks)
     if definition.kind == DATASET:
         found["source"] = _first_step(plan, facilities)
         fields = definition.mapped if definition.declared_columns is not None else None
@@ -50,6 +51,11 @@ def describe_interval(plan: IntervalPlan, facilities: Facilities) -> dict[str, A
     columns = translated.columns
     found |= {"columns": dict(columns), "select": plan.select, "spark_sql": translated.sql}
     return found | _table_ddl(plan, fields_of(columns) if columns else None)
+
+
+def describe_checks(checks: Iterable[Check]) -> list[str]:
+    """The checks, as a project would write them."""
+    return [f"{check}{' (warning)' * (check.severity == 'warning')}" for check in checks]
 
 
 def first_position(source: Http) -> str | int:
@@ -68,8 +74,7 @@ def describe_pages(source: Http) -> str:
 def changed_fields(made: object) -> dict[str, Any]:
     """The fields of a record that differ from their defaults."""
     plain = type(made)()
-    values = {name: getattr(made, name) for name in names_of(made)}
-    return {name: value for name, value in values.items() if value != getattr(plain, name)}
+    return {name: value for name, value in as_dict(made).items() if value != getattr(plain, name)}
 
 
 def _first_step(plan: IntervalPlan, facilities: Facilities) -> dict[str, Any]:
@@ -97,13 +102,11 @@ def _table_ddl(plan: IntervalPlan, fields: tuple[Field, ...] | None) -> dict[str
         return {"ddl": [UNKNOWN_COLUMNS]}
     from dataflow.pipelines.register.databases import make_target  # only database targets need the driver
 
-    return {"ddl": _list_ddl(make_target(plan.target, plan.definition, fields, _destination(plan), 1))}
+    return {"ddl": _list_ddl(make_target(plan, fields, _destination(plan)))}
 
 
 def _native_ddl(plan: IntervalPlan, facilities: Facilities) -> list[str]:
-    from dataflow.pipelines.register.databases import (
-        make_native_view,
-    )  # only database targets need the driver
+    from dataflow.pipelines.register.databases import make_native_view  # which needs the driver
 
     definition = cast("ViewDefinition", plan.definition)
     if not definition.materialized:
@@ -111,8 +114,8 @@ def _native_ddl(plan: IntervalPlan, facilities: Facilities) -> list[str]:
         return [f"create or replace view {name} as {plan.select}"]
     if not all(one.location for one in plan.inputs):
         return [UNKNOWN_COLUMNS]
-    setting = facilities.settings.get_connection(definition.target)
-    return _list_ddl(make_native_view(setting, definition, plan.select, _destination(plan)))
+    with_password = replace(plan, target=facilities.settings.get_connection(definition.target))
+    return _list_ddl(make_native_view(with_password, _destination(plan)))
 
 
 def _destination(plan: IntervalPlan) -> Destination:

@@ -20,7 +20,7 @@ UNDATED = "{} is undefined: the schedule @once has no interval without a start_d
 
 
 @record
-class Interval:
+class TemplateInterval:
     """The period of a run: `start` inclusive, `end` exclusive, both aware; `zone` is an IANA name.
 
     `previous` is the start of the previous interval; None means that the interval is its own previous one.
@@ -34,7 +34,7 @@ class Interval:
 
 
 def build_context(
-    interval: Interval, params: Mapping[str, object], constants: Mapping[str, object], place: str
+    interval: TemplateInterval, params: Mapping[str, object], constants: Mapping[str, object], place: str
 ) -> dict[str, Any]:
     """All names that a template can use; BadInput if a parameter would hide a built-in one."""
     times = _name_times(interval)
@@ -63,7 +63,7 @@ def find_financial_year(month_day: str, day: date) -> str:
         ) from error
 
 
-def _name_times(interval: Interval) -> dict[str, Any]:
+def _name_times(interval: TemplateInterval) -> dict[str, Any]:
     start, end = _local(interval.start, interval), _local(interval.end, interval)
     previous = _local(interval.previous, interval) if interval.previous else start
     days = {
@@ -82,7 +82,7 @@ def _name_times(interval: Interval) -> dict[str, Any]:
     return names
 
 
-def _local(time: datetime, interval: Interval) -> datetime:
+def _local(time: datetime, interval: TemplateInterval) -> datetime:
     return time.astimezone(ZoneInfo(interval.zone))
 
 

@@ -14,7 +14,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from dataflow.errors import BadInput
 from dataflow.model.record import record
 from dataflow.model.wording import did_you_mean, quoted
-from dataflow.pipelines.sql.macros import Interval, build_context
+from dataflow.pipelines.sql.macros import TemplateInterval, build_context
 
 MAX_TEXT = 1_000_000
 MAX_STEPS = 10_000
@@ -41,7 +41,7 @@ class Template:
 
 def render(
     template: Template,
-    interval: Interval,
+    interval: TemplateInterval,
     params: Mapping[str, object] | None = None,
     constants: Mapping[str, object] | None = None,
 ) -> str:

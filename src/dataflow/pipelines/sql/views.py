@@ -11,7 +11,7 @@ from dataflow.errors import BadInput
 from dataflow.model.record import record
 from dataflow.model.wording import quoted
 from dataflow.pipelines.shape.fields import LONGEST_NAME
-from dataflow.pipelines.sql.macros import Interval
+from dataflow.pipelines.sql.macros import TemplateInterval
 from dataflow.pipelines.sql.parsing import DIALECTS, list_tables, read_statement
 from dataflow.pipelines.sql.templates import Template, render
 from dataflow.pipelines.sql.work import fold
@@ -41,7 +41,9 @@ class View:
     tables: Mapping[str, str] = {}  # the table to read for a dataset, if not its name
 
 
-def build_select(view: View, interval: Interval, constants: Mapping[str, object] | None = None) -> str:
+def build_select(
+    view: View, interval: TemplateInterval, constants: Mapping[str, object] | None = None
+) -> str:
     """Return the view's SELECT for one interval, with templates rendered and each part checked.
 
     The text is generated from the parsed tree, so nothing can hide in a comment or a quote.
