@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataflow.errors import BadInput
+from dataflow.model.coverage import Kind
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import check_mapping, consumers_of, needed_dataids, parse_mapping
 
@@ -33,26 +34,26 @@ def test_a_misspelt_mapping_is_refused_with_the_nearest() -> None:
 
 
 def test_same_needs_and_serves_its_own_dataid() -> None:
-    assert needed_dataids("same", "1.0", Grain.TEXT, "UTC", None) == ["1.0"]
-    assert consumers_of("same", "1.0", Grain.TEXT, "UTC") == ["1.0"]
+    assert needed_dataids("same", "1.0", Kind(Grain.TEXT, "UTC"), None) == ["1.0"]
+    assert consumers_of("same", "1.0", Kind(Grain.TEXT, "UTC")) == ["1.0"]
 
 
 def test_previous_needs_the_one_before_and_serves_the_one_after() -> None:
-    assert needed_dataids("previous", "2026-03-01", Grain.DAILY, LONDON, None) == ["2026-02-28"]
-    assert consumers_of("previous", "2026-02-28", Grain.DAILY, LONDON) == ["2026-03-01"]
-    assert needed_dataids("previous", "2026-03-29T02+01:00", Grain.HOURLY, LONDON, None) == [
+    assert needed_dataids("previous", "2026-03-01", Kind(Grain.DAILY, LONDON), None) == ["2026-02-28"]
+    assert consumers_of("previous", "2026-02-28", Kind(Grain.DAILY, LONDON)) == ["2026-03-01"]
+    assert needed_dataids("previous", "2026-03-29T02+01:00", Kind(Grain.HOURLY, LONDON), None) == [
         "2026-03-29T00+00:00"
     ]
 
 
 @pytest.mark.parametrize(("dataid", "needed"), [("9", []), ("10", []), ("11", ["10"])])
 def test_previous_needs_nothing_for_the_first_dataid_of_the_job(dataid: str, needed: list[str]) -> None:
-    assert needed_dataids("previous", dataid, Grain.SEQUENCE, "UTC", "10") == needed
+    assert needed_dataids("previous", dataid, Kind(Grain.SEQUENCE, "UTC"), "10") == needed
 
 
 def test_previous_needs_nothing_where_there_is_no_dataid_before() -> None:
-    assert needed_dataids("previous", "0", Grain.SEQUENCE, "UTC", None) == []
-    assert consumers_of("previous", "9999-12-31", Grain.DAILY, "UTC") == []
+    assert needed_dataids("previous", "0", Kind(Grain.SEQUENCE, "UTC"), None) == []
+    assert consumers_of("previous", "9999-12-31", Kind(Grain.DAILY, "UTC")) == []
 
 
 def test_previous_on_text_is_refused_with_what_to_do() -> None:
@@ -63,8 +64,8 @@ def test_previous_on_text_is_refused_with_what_to_do() -> None:
 @pytest.mark.parametrize("grain", list(Grain))
 def test_latest_names_no_dataid_and_creates_no_work(grain: Grain) -> None:
     check_mapping("latest", grain)
-    assert needed_dataids("latest", "2026", grain, "UTC", None) == []
-    assert consumers_of("latest", "2026", grain, "UTC") == []
+    assert needed_dataids("latest", "2026", Kind(grain, "UTC"), None) == []
+    assert consumers_of("latest", "2026", Kind(grain, "UTC")) == []
 
 
 @pytest.mark.parametrize("grain", list(Grain))
@@ -77,5 +78,5 @@ def test_every_other_pair_of_mapping_and_grain_is_valid(grain: Grain) -> None:
 @given(st.sampled_from(["same", "previous"]), st.integers(1, 10**9))
 def test_a_chunk_serves_exactly_the_work_that_needs_it(mapping: str, number: int) -> None:
     dataid = str(number)
-    for needed in needed_dataids(mapping, dataid, Grain.SEQUENCE, "UTC", None):
-        assert consumers_of(mapping, needed, Grain.SEQUENCE, "UTC") == [dataid]
+    for needed in needed_dataids(mapping, dataid, Kind(Grain.SEQUENCE, "UTC"), None):
+        assert consumers_of(mapping, needed, Kind(Grain.SEQUENCE, "UTC")) == [dataid]

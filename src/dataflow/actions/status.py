@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataflow.actions.lateness import list_oldest_runs, list_overdue
 from dataflow.actions.next_commands import resubmit_command
-from dataflow.model.cron import has_some_days
 from dataflow.model.dataid import dataid_range, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.record import record, replace
@@ -184,7 +183,7 @@ def _datasets(store: Store) -> list[DatasetStatus]:
         gaps: int | None = None
         missing: tuple[str, ...] = ()
         # A calendar has the intervals of its schedule, so it has no gaps; nor has what it lets a job produce.
-        if first and last and not one.is_calendar and not has_some_days(one.schedule):
+        if first and last and not one.is_calendar and not one.days:
             gaps, missing = _gaps(store, one, (first, last), chunks.count)
         facts = (one.dataset, one.grain, chunks.count, unready.get(one.dataset_id, 0), first, last)
         found.append(DatasetStatus(*facts, gaps, missing))

@@ -7,6 +7,7 @@ of clock are inside functions, because dates cost start-up time that few jobs ne
 from __future__ import annotations
 
 from dataflow.model.dataid import interval_of, previous_dataid, sort_key
+from dataflow.model.days import EVERY_DAY
 from dataflow.model.free_text import MANY_DIGITS
 from dataflow.model.grain import Grain
 from dataflow.model.record import record
@@ -26,10 +27,11 @@ _COUNTED = frozenset({Grain.SEQUENCE, Grain.TEXT})
 
 @record
 class Kind:
-    """How dataids are read: their grain and time zone."""
+    """How dataids are read and ordered: their grain, time zone and days."""
 
     grain: Grain
     timezone: str
+    days: str = EVERY_DAY
 
 
 def covers(chunk: str, source: Kind, dataid: str, job: Kind) -> bool:

@@ -93,6 +93,7 @@ class PlanInput:
     dataset_id: int
     mapping: str
     dataset: Dataset
+    days: str = ""  # those it has, see days.py
 
 
 @record
@@ -125,6 +126,7 @@ class Plan:
     kind: str  # "" until something has run it
     inputs: tuple[PlanInput, ...]
     outputs: tuple[PlanOutput, ...]
+    days: str = ""  # those that all its inputs have, see days.py
 
     @property
     def is_pipeline(self) -> bool:

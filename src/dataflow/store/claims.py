@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataflow import errors
+from dataflow.model.coverage import Kind
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.job_dataid import leaves_days_out, previous_job_dataid
+from dataflow.model.job_dataid import previous_job_dataid
 from dataflow.model.mapping import LATEST
 from dataflow.model.records import ClaimResult, Run
 from dataflow.model.status import WorkState
@@ -150,7 +151,7 @@ def _refuse_two_runs(tx: Transaction, work: str, found: tuple[Any, ...]) -> None
 def _make_forced(tx: Transaction, plan: Plan, dataid: str) -> None:
     key = sort_key(dataid, Grain(plan.grain))
     has_latest = any(source.mapping == LATEST for source in plan.inputs)
-    if has_latest or leaves_days_out(plan.grain, plan.job.schedule):
+    if has_latest or plan.days:
         latest_inputs.lock(tx, plan.job_id)
     row = tx.find(
         "claim.insert_forced_work",
@@ -161,10 +162,11 @@ def _make_forced(tx: Transaction, plan: Plan, dataid: str) -> None:
         ordered=plan.job.ordered,
     )
     if row is not None:
-        tx.run("claim.insert_forced_inputs", work_id=row[0], job_id=plan.job_id, dataid=dataid)
-        tx.run("publish.count_missing", **tx.calls(consumers.to_work(plan.job_id, [dataid])))
-        order = (plan.grain, plan.timezone, plan.job.start)
-        consumers.waive_inputs(tx, plan.job_id, order, [dataid])
+        tx.run("claim.insert_forced_inputs", work_id=row[0], job_id=plan.job_id)
+        if plan.days:  # elsewhere a ready chunk would have created the work
+            consumers.count_ready(tx, plan.job_id, [dataid])
+        kind = Kind(Grain(plan.grain), plan.timezone)
+        consumers.waive_inputs(tx, plan.job_id, kind, plan.job.start, [dataid])
         if has_latest:
             latest_inputs.cover(tx, plan.job_id, [(dataid, key)])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from dataflow import errors
-from dataflow.model.job_dataid import leaves_days_out
+from dataflow.model.days import EVERY_DAY
 from dataflow.model.mapping import LATEST
 from dataflow.model.record import names_of, record, replace
 from dataflow.store import latest_inputs, registry
@@ -25,13 +25,18 @@ BATCH = 2000
 
 @record
 class JobEntry:
-    """A checked job to write, with its new or changed calendars; `inputs` includes its own calendar."""
+    """A checked job to write, with its new or changed calendars; `inputs` includes its own calendar.
+
+    `days` are those that the job has, `input_days` those that each of its inputs has.
+    """
 
     job: Job
     inputs: tuple[JobInput, ...]
     grain: str
     timezone: str
     calendars: tuple[tuple[Dataset, Calendar], ...] = ()
+    days: str = EVERY_DAY
+    input_days: tuple[str, ...] = ()
 
 
 def write_dataset(tx: Transaction, dataset: Dataset) -> int:
@@ -145,9 +150,10 @@ def _replace_parts(
     variables: list[dict[str, Any]] = []
     for entry in entries:
         job_id = job_ids[entry.job.name]
-        for position, item in enumerate(entry.inputs):
+        input_days = entry.input_days or (EVERY_DAY,) * len(entry.inputs)
+        for position, (item, days) in enumerate(zip(entry.inputs, input_days, strict=True)):
             where = {"job_id": job_id, "position": position, "dataset_id": ids[item.dataset]}
-            inputs.append(where | {"mapping": item.mapping})
+            inputs.append(where | {"mapping": item.mapping, "days": days})
         for position, name in enumerate(entry.job.outputs):
             outputs.append({"job_id": job_id, "position": position, "dataset_id": ids[name]})
         for name, value in entry.job.environment:
@@ -195,9 +201,8 @@ def _reaches_of(tx: Transaction, plan: Plan) -> list[Row]:
 
 def _shape_of_work(plan: Plan) -> tuple[object, ...]:
     """What a job's work is created from: while it is unchanged, existing work can stay."""
-    inputs = tuple((item.position, item.dataset_id, item.mapping) for item in plan.inputs)
-    days = plan.job.schedule if leaves_days_out(plan.grain, plan.job.schedule) else ""
-    return inputs, plan.grain, plan.timezone, days, plan.job.start, plan.job.ordered, plan.job.priority
+    inputs = tuple((item.position, item.dataset_id, item.mapping, item.days) for item in plan.inputs)
+    return inputs, plan.grain, plan.timezone, plan.days, plan.job.start, plan.job.ordered, plan.job.priority
 
 
 def _place_of(dataset: Dataset) -> tuple[str, ...]:
@@ -215,7 +220,7 @@ def _dataset_record(dataset: Dataset) -> dict[str, Any]:
 def _job_record(entry: JobEntry) -> dict[str, Any]:
     parts = ("inputs", "outputs", "environment")
     fields = {name: getattr(entry.job, name) for name in names_of(entry.job) if name not in parts}
-    return fields | {"grain": str(entry.grain), "grain_timezone": entry.timezone}
+    return fields | {"grain": str(entry.grain), "grain_timezone": entry.timezone, "days": entry.days}
 
 
 def _batches(records: Sequence[dict[str, Any]]) -> Iterator[Sequence[dict[str, Any]]]:

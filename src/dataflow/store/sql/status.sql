@@ -61,9 +61,9 @@ WHERE job_id = :job_id AND state = :state AND state <> 'DONE' AND state <> 'RUNN
 ORDER BY hold, priority DESC, sort_key LIMIT :most
 
 -- name: datasets
--- All datasets, with the schedule of the job that produces each.
+-- All datasets, with the days of the job that produces each.
 SELECT d.dataset_id, d.name, d.grain, d.timezone,
-       EXISTS (SELECT 1 FROM calendar c WHERE c.dataset_id = d.dataset_id), coalesce(j.schedule, '')
+       EXISTS (SELECT 1 FROM calendar c WHERE c.dataset_id = d.dataset_id), coalesce(j.days, '')
 FROM dataset d
 LEFT JOIN job_output o ON o.dataset_id = d.dataset_id
 LEFT JOIN job j ON j.job_id = o.job_id
