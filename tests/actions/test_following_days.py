@@ -249,3 +249,13 @@ def test_days_left_out_downstream_are_no_gaps(reports: World) -> None:
     reports.drain("shorten")
     gaps = {one.dataset: one.gaps for one in get_status(reports.store).datasets}
     assert gaps["abstracts"] is None
+
+
+def test_a_job_of_every_day_follows_another_schedule_of_its_previous_input(reports: World) -> None:
+    add(reports, "dashboard", "orders", "reports:previous")
+    do_reports(reports)
+    reports.ready("orders", SATURDAY, SUNDAY)
+    assert reports.states("dashboard")[SUNDAY] == "CLAIMABLE"
+    add_job(reports.store, replace(SCHEDULED, schedule="0 6 * * *"))
+    assert reports.states("dashboard")[SUNDAY] == "WAITING"
+    check(reports, "dashboard")

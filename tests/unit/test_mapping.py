@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dataflow.errors import BadInput
 from dataflow.model.coverage import Kind
+from dataflow.model.days import common_days, day_after, day_before, days_of, has_day
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import check_mapping, consumers_of, needed_dataids, parse_mapping
 
@@ -80,3 +83,28 @@ def test_a_chunk_serves_exactly_the_work_that_needs_it(mapping: str, number: int
     dataid = str(number)
     for needed in needed_dataids(mapping, dataid, Kind(Grain.SEQUENCE, "UTC"), None):
         assert consumers_of(mapping, needed, Kind(Grain.SEQUENCE, "UTC")) == [dataid]
+
+
+@given(
+    st.sampled_from(["* * 1-5", "* * 1", "1,15 * *", "* * 1-5;* * 1,6", "29 2 *"]),
+    st.dates(date(2000, 1, 1), date(2039, 12, 31)),
+)
+def test_a_chunk_of_some_days_serves_exactly_the_days_until_the_next(days: str, day: date) -> None:
+    dataid, kind = day.isoformat(), Kind(Grain.DAILY, "UTC", days)
+    (needed,) = needed_dataids("previous", dataid, kind, None)
+    assert needed < dataid and has_day(days, needed)
+    served = consumers_of("previous", needed, kind)
+    assert dataid in served
+    assert all(needed_dataids("previous", work, kind, None) == [needed] for work in (served[0], served[-1]))
+    assert [work for work in served if has_day(days, work)] == [served[-1]]
+    if not has_day(days, dataid):  # nobody waits for it
+        assert consumers_of("previous", dataid, kind) == []
+
+
+def test_days_in_common_are_those_of_all() -> None:
+    weekdays, saturdays = days_of("0 6 * * 1-5"), days_of("30 7 * * 6")
+    assert (weekdays, saturdays, days_of("0 6 * * *"), days_of("@daily")) == ("* * 1-5", "* * 6", "", "")
+    assert common_days([weekdays, "", weekdays]) == weekdays
+    assert day_after(common_days([weekdays, saturdays]), "2026-08-20") is None
+    assert day_after("* * 1-5;29 2 *", "2026-08-20") == "2028-02-29"
+    assert day_before("* * 1-5", "0001-01-01") is None
