@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from dataflow.actions.work_case import WorkCase
     from dataflow.model.records import Pin, Plan, PlanInput
-    from dataflow.model.schedule import Interval
+    from dataflow.model.schedule import Interval, Schedule
     from dataflow.store.chunk_reads import ChunkFacts
     from dataflow.store.store import Store
 
@@ -187,27 +187,33 @@ def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | Non
     due, _, now = calendar
     if any(interval.dataid == dataid for interval in due):
         return Reason(f"its interval has ended, and the next {runner(case.plan)} adds it", command)
-    ends_at = _interval_end(case.store, source, dataid)
-    if ends_at is not None and ends_at > now:
-        return Reason(f"its interval ends at {time_of(ends_at)}", f"wait until {time_of(ends_at)}")
-    # Neither `ready` nor, after the first interval, another --start makes a calendar go back.
-    return Reason(f"calendar {name} has no interval {dataid}", force_command(case.plan, case.dataid))
-
-
-def _interval_end(store: Store, source: PlanInput, dataid: str) -> float | None:
-    """Return when an interval of a calendar ends; None if it has no such interval."""
-    calendar = store.read.find_calendar(source.dataset_id)
-    if calendar is None:
-        return None
+    schedule = _schedule_of(case.store, source)
     # Imported here: most jobs have no calendar.
-    from dataflow.actions.calendar import TODAY_EXPRESSION, schedule_of
     from dataflow.model.schedule import find_interval
 
-    schedule = schedule_of(calendar)
-    if schedule.expression == TODAY_EXPRESSION:
-        schedule = replace(schedule, expression="@daily")
     interval = find_interval(schedule, dataid)
-    return None if interval is None else interval.end_at
+    if interval is None:
+        # Neither `ready` nor, after the first interval, another --start makes a calendar go back.
+        return Reason(f"calendar {name} has no interval {dataid}", force_command(case.plan, case.dataid))
+    if interval.end_at > now:
+        until = time_of(interval.end_at)
+        return Reason(f"its interval ends at {until}", f"wait until {until}")
+    if schedule.catchup:
+        return Reason(f"its interval has ended, and a later {runner(case.plan)} adds it", command)
+    return Reason(
+        f"{name} skipped it, because without catch-up it adds only the latest interval",
+        force_command(case.plan, case.dataid),
+    )
+
+
+def _schedule_of(store: Store, source: PlanInput) -> Schedule:
+    from dataflow.actions.calendar import TODAY_EXPRESSION, schedule_of
+
+    calendar = store.read.find_calendar(source.dataset_id)
+    assert calendar is not None
+    schedule = schedule_of(calendar)
+    is_today = schedule.expression == TODAY_EXPRESSION
+    return replace(schedule, expression="@daily") if is_today else schedule
 
 
 def find_calendar(store: Store, dataset_id: int) -> tuple[list[Interval], float | None, float] | None:

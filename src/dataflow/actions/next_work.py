@@ -25,7 +25,7 @@ def find_next(case: WorkCase) -> str | None:
     found = read.find_first_in_state(job_id, WorkState.RUNNING) or read.find_first_claimable(job_id)
     if found is not None:
         return found
-    waiting = read.find_first_in_state(job_id, WorkState.WAITING)
+    waiting = read.find_first_waiting(job_id)
     if waiting is not None and _is_promoted(case, waiting):
         return waiting
     due = _list_due(case)
@@ -38,7 +38,7 @@ def find_next(case: WorkCase) -> str | None:
     for state in (WorkState.FAILED, WorkState.INVALID):
         if (ended := read.find_first_in_state(job_id, state)) is not None:
             return ended
-    return read.find_last_done(job_id)
+    return read.find_last_done(job_id) or read.find_first_in_state(job_id, WorkState.WAITING)
 
 
 def _is_promoted(case: WorkCase, dataid: str) -> bool:

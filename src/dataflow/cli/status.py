@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 
 from dataflow.actions.missing import time_of
-from dataflow.actions.next_commands import runner, shell
+from dataflow.actions.next_commands import runner, shell, why_command
 from dataflow.actions.status import COUNTED, get_status
 from dataflow.cli.layout import PROSE, Column
 from dataflow.cli.options import finish
@@ -209,8 +209,8 @@ def _list_gone(found: StoreStatus, project_dir: str) -> list[str]:
 
 
 def _show_due(store: Store, found: StoreStatus) -> None:
-    """Prints overdue intervals on stdout with the tables; cron would mail them from stderr."""
-    if any(job.overdue for job in found.jobs):
+    """Prints overdue and skipped intervals on stdout with the tables; cron would mail them from stderr."""
+    if any(job.overdue or job.skipped for job in found.jobs):
         print()
     for job in found.jobs:
         if job.overdue:
@@ -219,6 +219,10 @@ def _show_due(store: Store, found: StoreStatus) -> None:
             adds = f"the next {command} adds {'it' if job.overdue.intervals == 1 else 'them'} as work"
             text = f"{job.job}: {_overdue_text(job.overdue)} ({job.overdue.dataset}); {adds}"
             print(wrap_for(sys.stdout, text))
+        if job.skipped:
+            dataids = f"{job.skipped.count:,} WAITING {plural(job.skipped.count, 'dataid')}"
+            command = why_command(job.job, job.skipped.first)
+            print(wrap_for(sys.stdout, f"{job.job}: its schedule skipped {dataids}; see: {command}"))
 
 
 def _show_undefined(jobs: Sequence[str]) -> None:
@@ -270,6 +274,7 @@ def _job_record(job: JobStatus, is_late: bool) -> dict[str, Any]:
         "late": is_late,
         "due": overdue is not None,
         "overdue": overdue,
+        "skipped": _part(job.skipped, "count", "first"),
         "running": _part(job.longest, "run_id", "dataid", "age_seconds", "usual_seconds"),
     }
 
