@@ -117,7 +117,7 @@ class World:
         record = Job(name, parts, tuple(outputs), **fields)
         days = days_of(record.schedule) if grain == "daily" else ""
         entry = entries.JobEntry(record, parts, grain, "UTC", days=days)
-        self.store.register(lambda tx: entries.write_jobs(tx, [entry]))
+        self.store.register(lambda tx: entries.write_entries(tx, [], [entry]))
         return self.plan(name)
 
     def chain(self, *names: str, grain: str = "text", **fields: Any) -> None:

@@ -112,7 +112,7 @@ class _Search:
 
 def _common(checked: CheckedJob, input_days: tuple[str, ...]) -> str:
     """Return the days that all inputs have whose chunk of the same day is needed, or else the previous."""
-    by_input = [(item, days) for item, days in zip(checked.inputs, input_days, strict=True)]
+    by_input = list(zip(checked.inputs, input_days, strict=True))
     callers = [days for item, days in by_input if item.mapping == SAME] or [
         days
         for item, days in by_input

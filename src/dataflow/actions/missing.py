@@ -187,11 +187,7 @@ def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | Non
     due, _, now = calendar
     if any(interval.dataid == dataid for interval in due):
         return Reason(f"its interval has ended, and the next {runner(case.plan)} adds it", command)
-    schedule = _schedule_of(case.store, source)
-    # Imported here: most jobs have no calendar.
-    from dataflow.model.schedule import find_interval
-
-    interval = find_interval(schedule, dataid)
+    schedule, interval = _find_interval(case.store, source, dataid)
     if interval is None:
         # Neither `ready` nor, after the first interval, another --start makes a calendar go back.
         return Reason(f"calendar {name} has no interval {dataid}", force_command(case.plan, case.dataid))
@@ -206,14 +202,18 @@ def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | Non
     )
 
 
-def _schedule_of(store: Store, source: PlanInput) -> Schedule:
+def _find_interval(store: Store, source: PlanInput, dataid: str) -> tuple[Schedule, Interval | None]:
+    """Return the schedule of a calendar, and the interval that a dataid names there."""
+    # Imported here: most jobs have no calendar.
     from dataflow.actions.calendar import TODAY_EXPRESSION, schedule_of
+    from dataflow.model.schedule import find_interval
 
     calendar = store.read.find_calendar(source.dataset_id)
     assert calendar is not None
     schedule = schedule_of(calendar)
-    is_today = schedule.expression == TODAY_EXPRESSION
-    return replace(schedule, expression="@daily") if is_today else schedule
+    if schedule.expression == TODAY_EXPRESSION:
+        schedule = replace(schedule, expression="@daily")
+    return schedule, find_interval(schedule, dataid)
 
 
 def find_calendar(store: Store, dataset_id: int) -> tuple[list[Interval], float | None, float] | None:

@@ -113,9 +113,7 @@ def register(
 def _write(tx: Transaction, draft: Callable[[Registry], Draft]) -> Draft:
     registry = Registry(tx)
     drafted = draft(registry)
-    entries = _entries(tx, registry, drafted)
-    before = {entry.job.name: plan for entry in entries if (plan := registry.plans.get(entry.job.name))}
-    write_entries(tx, drafted.datasets, entries, before)
+    write_entries(tx, drafted.datasets, _entries(tx, registry, drafted))
     return drafted
 
 

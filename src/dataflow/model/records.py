@@ -158,6 +158,11 @@ class Claimant:
     script_hash: str = ""
     job_script: str = ""  # the script as the job remembers it: relative to the project
 
+    @property
+    def actor(self) -> str:
+        """Who it is, in the journal."""
+        return f"{self.user}@{self.host}"
+
 
 @record
 class Pin:
@@ -241,7 +246,6 @@ class ClaimResult:
     """The result of a claim: runs, or why to claim again (`calendar` is due, `plan` is out of date)."""
 
     runs: tuple[Run, ...] = ()
-    freed: tuple[LapsedRun, ...] = ()
     again: str = ""
 
 

@@ -64,13 +64,10 @@ def write_datasets(tx: Transaction, datasets: Sequence[Dataset]) -> dict[str, in
     return ids
 
 
-def write_jobs(tx: Transaction, entries: Sequence[JobEntry]) -> None:
+def _write_jobs(
+    tx: Transaction, entries: Sequence[JobEntry], before: Mapping[str, Plan], ids: Mapping[str, int]
+) -> None:
     """Register or change jobs, and rebuild the work of jobs whose work is created differently now."""
-    before = {plan.job.name: plan for plan in registry.find_plans(tx, [entry.job.name for entry in entries])}
-    ids = _dataset_ids(tx, entries)
-    # Former inputs too: a chunk that arrives now must not be counted for another input's position.
-    former = {source.dataset_id for plan in before.values() for source in plan.inputs}
-    tx.lock("registration.lock_datasets", dataset_ids=sorted({*ids.values(), *former}))
     for entry in entries:
         # An output may move from one job to another in one registration, in either order.
         if entry.job.name in before:
@@ -83,23 +80,23 @@ def write_jobs(tx: Transaction, entries: Sequence[JobEntry]) -> None:
     _follow(tx, entries, job_ids, before, reaches)
 
 
-def write_entries(
-    tx: Transaction, datasets: Sequence[Dataset], jobs: Sequence[JobEntry], before: Mapping[str, Plan]
-) -> None:
-    """Write datasets and jobs that were checked together; `before` holds those jobs that exist."""
-    names = {dataset.name for dataset in datasets}
-    for entry in jobs:
-        names.update(item.dataset for item in entry.inputs)
-        names.update(entry.job.outputs)
+def write_entries(tx: Transaction, datasets: Sequence[Dataset], jobs: Sequence[JobEntry]) -> None:
+    """Write datasets and jobs that were checked together."""
+    before = {plan.job.name: plan for plan in registry.find_plans(tx, [entry.job.name for entry in jobs])}
+    used = {name for entry in jobs for name in (*(item.dataset for item in entry.inputs), *entry.job.outputs)}
+    names = used | {dataset.name for dataset in datasets}
+    ids = {name: found[0] for name, found in registry.find_datasets(tx, sorted(names)).items()}
+    # Former inputs too: a chunk that arrives now must not be counted for another input's position.
     former = {source.dataset_id for plan in before.values() for source in plan.inputs}
-    known = {found[0] for found in registry.find_datasets(tx, sorted(names)).values()}
     # All locks at once and by id, before any row is written: publishers take them in the same order.
-    tx.lock("registration.lock_datasets", dataset_ids=sorted(known | former))
+    tx.lock("registration.lock_datasets", dataset_ids=sorted({*ids.values(), *former}))
     calendars = [pair for entry in jobs for pair in entry.calendars]
-    ids = write_datasets(tx, [*datasets, *(dataset for dataset, _ in calendars)])
+    ids |= write_datasets(tx, [*datasets, *(dataset for dataset, _ in calendars)])
+    for name in sorted(used - ids.keys()):
+        raise errors.UnknownName(f"No dataset {name}. Register it: dataflow dataset add {name}")
     for dataset, calendar in calendars:
         registry.upsert_calendar(tx, ids[dataset.name], calendar)
-    write_jobs(tx, jobs)
+    _write_jobs(tx, jobs, before, ids)
     for entry in jobs:
         plan = before.get(entry.job.name)
         if plan and plan.job.schedule and not entry.job.schedule:
@@ -126,16 +123,6 @@ def change_passwords(tx: Transaction, records: Sequence[tuple[Dataset, str]], ac
     if changed:
         write_journal(tx, JournalEntry("secret rotate", actor, items=len(changed)))
     return changed
-
-
-def _dataset_ids(tx: Transaction, entries: Sequence[JobEntry]) -> dict[str, int]:
-    names = {
-        name for entry in entries for name in (*(item.dataset for item in entry.inputs), *entry.job.outputs)
-    }
-    ids = {name: found[0] for name, found in registry.find_datasets(tx, sorted(names)).items()}
-    for name in sorted(names - ids.keys()):
-        raise errors.UnknownName(f"No dataset {name}. Register it: dataflow dataset add {name}")
-    return ids
 
 
 def _replace_parts(

@@ -19,7 +19,7 @@ from dataflow.model.records import (
     PlanInput,
     PlanOutput,
 )
-from dataflow.store import consumers
+from dataflow.store import consumers, leases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -196,14 +196,10 @@ def refuse_beside_runs(tx: Transaction, job_id: int, refusal: str, lapsed: bool 
         return
     run_id, host, is_live, has_kill_command, left_seconds = row
     if is_live:
-        why, command = f"run {run_id} is running on {host}", f"Wait for it, or: dataflow cancel {run_id}"
-    elif has_kill_command:
-        why = f"run {run_id} was cancelled, and what it started outside its process may still be running"
-        command = "Stop it first: RunJob --kill-command COMMAND SCRIPT"
+        why, command = f"is running on {host}", f"Wait for it, or: dataflow cancel {run_id}"
     else:
-        why = f"run {run_id} was cancelled and may still be ending on {host}"
-        command = f"Wait {int(left_seconds) + 1} s and run the same command again."
-    raise errors.Conflict(f"{refusal}: {why}. Nothing was changed. {command}")
+        why, command = leases.describe_ending(host, has_kill_command, left_seconds)
+    raise errors.Conflict(f"{refusal}: run {run_id} {why}. Nothing was changed. {command}")
 
 
 def remove_job(tx: Transaction, plan: Plan) -> None:
