@@ -71,8 +71,7 @@ def pin_ready_chunks(store: Store, plan: Plan, run: Run, source: PlanInput) -> t
 
 def list_credentials(plan: Plan) -> tuple[str, ...]:
     """Return the job's datasets whose passwords its runs receive."""
-    datasets = [*(item.dataset for item in plan.inputs), *(item.dataset for item in plan.outputs)]
-    return tuple(sorted({dataset.name for dataset in datasets if dataset.encryptedpass}))
+    return tuple(sorted({dataset.name for dataset in plan.datasets if dataset.encryptedpass}))
 
 
 def preview(store: Store, plan: Plan, request: ClaimRequest) -> tuple[ClaimResult, Plan]:

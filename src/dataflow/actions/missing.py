@@ -15,7 +15,7 @@ from dataflow.actions.next_commands import (
     why_command,
 )
 from dataflow.actions.work_case import Reason, why_not_ready
-from dataflow.model.coverage import Kind, find_first_covering
+from dataflow.model.coverage import find_first_covering, kind_of
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST, PREVIOUS, needed_by
@@ -121,8 +121,7 @@ def _why_missing(
 def _why_uncovered(case: WorkCase, source: PlanInput) -> Reason:
     """Return which chunk of a `latest` input the work waits for, and the newest that is ready."""
     name = source.dataset.name
-    kind = Kind(Grain(source.dataset.grain), source.dataset.timezone)
-    wanted = find_first_covering(case.dataid, Kind(Grain(case.plan.grain), case.plan.timezone), kind)
+    wanted = find_first_covering(case.dataid, kind_of(case.plan), kind_of(source.dataset))
     ready = case.store.read.find_newest_ready(source.dataset_id)
     newest = f"the newest ready is {ready.dataid}" if ready else "none is ready"
     command = _next_for(case, source, wanted[0] if wanted else None)

@@ -7,7 +7,7 @@ from dataflow.actions.work_case import WorkCase
 from dataflow.model.dataid import sort_key
 from dataflow.model.days import has_day
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import LATEST, consumers_of, kind_of, needed_by
+from dataflow.model.mapping import LATEST, consumers_of, input_kind, needed_by
 from dataflow.model.record import replace
 from dataflow.model.status import WorkState
 
@@ -63,7 +63,7 @@ def _list_due(case: WorkCase) -> list[str]:
         if source.mapping == LATEST:
             continue
         for interval in _due_intervals(case, source):
-            found.update(consumers_of(source.mapping, interval, kind_of(plan, source)))
+            found.update(consumers_of(source.mapping, interval, input_kind(plan, source)))
     return sorted(
         [dataid for dataid in found if has_day(plan.days, dataid)], key=lambda dataid: sort_key(dataid, grain)
     )

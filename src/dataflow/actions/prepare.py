@@ -144,13 +144,10 @@ def _lake_folder(store: Store, plan: Plan, run: Run) -> str:
 
 def answer_ready(inputs: tuple[InputChunk, ...]) -> Answer:
     """Are the inputs published, and at which versions?"""
-    parts = []
-    for item in inputs:
-        parts.append(
-            (YES, f"{item.name} version {item.pin.version}")
-            if item.pin
-            else (NO, f"{item.name} is not ready")
-        )
+    parts = [
+        (YES, f"{item.name} version {item.pin.version}") if item.pin else (NO, f"{item.name} is not ready")
+        for item in inputs
+    ]
     return combine(Question.READY, parts or [(YES, "it needs no input")], "")
 
 
@@ -197,12 +194,12 @@ def answer_located(
 
 def answer_valid(inputs: tuple[InputChunk, ...]) -> Answer:
     """Did the producer's checks pass?"""
-    parts = []
-    for item in inputs:
-        if item.pin and item.pin.checked:
-            parts.append((YES, f"{item.name}: {item.pin.checked}"))
-        else:
-            parts.append((NOT_CHECKED, f"{item.name} was published without a check"))
+    parts = [
+        (YES, f"{item.name}: {item.pin.checked}")
+        if item.pin and item.pin.checked
+        else (NOT_CHECKED, f"{item.name} was published without a check")
+        for item in inputs
+    ]
     return combine(Question.VALID, parts, "it reads nothing")
 
 

@@ -223,7 +223,7 @@ class Registry:
 
     def _check_grain_change(self, before: Dataset, after: Dataset, job: str = "") -> None:
         same_words = before.grain == after.grain and Grain(after.grain) is not Grain.HOURLY
-        if same_words or not self._count_chunks(before.name):
+        if same_words or not registry.count_chunks(self._tx, self.dataset_ids.get(before.name, 0)):
             return
         what = "grain" if before.grain != after.grain else "timezone"
         old, new = getattr(before, what), getattr(after, what)
@@ -242,18 +242,12 @@ class Registry:
         plan = self.plans.get(name)
         if plan is None or (plan.grain, plan.timezone) == (checked.grain, checked.timezone):
             return False
-        if plan.grain == checked.grain or not self._has_work(plan):
+        if plan.grain == checked.grain or not registry.has_work(self._tx, plan.job_id):
             return True
         raise Conflict(
             f"Job {name} has work whose dataids are of grain {plan.grain}, and its inputs are now of grain "
             f"{checked.grain}. Register it under another name, or start over: dataflow job remove {name}"
         )
-
-    def _has_work(self, plan: Plan) -> bool:
-        return registry.has_work(self._tx, plan.job_id)
-
-    def _count_chunks(self, name: str) -> int:
-        return registry.count_chunks(self._tx, self.dataset_ids.get(name, 0))
 
 
 def merge(before: Item | None, after: Item, given: Iterable[str] | None) -> Item:

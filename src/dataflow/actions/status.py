@@ -210,17 +210,17 @@ def _dataid_at(store: Store, dataset_id: int, key: str) -> str:
     return (store.read.find_dataid_at(dataset_id, key) if key else None) or ""
 
 
+@record
 class Span:
     """The dataids from first to last, numbered from 0."""
 
-    def __init__(self, size: int, dataid_at: Callable[[int], str], grain: Grain) -> None:
-        self.size = size
-        self.dataid_at = dataid_at
-        self._grain = grain
+    size: int
+    dataid_at: Callable[[int], str]
+    grain: Grain
 
     def key_at(self, number: int) -> str:
         """The sort key of one of them."""
-        return sort_key(self.dataid_at(number), self._grain)
+        return sort_key(self.dataid_at(number), self.grain)
 
 
 def find_span(first: str, last: str, grain: Grain, timezone: str) -> Span | None:

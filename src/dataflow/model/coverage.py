@@ -16,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from dataflow.model.records import Dataset, Plan
+
 NOTHING = ""
 """Sorts before every sort key."""
 
@@ -32,6 +34,11 @@ class Kind:
     grain: Grain
     timezone: str
     days: str = EVERY_DAY
+
+
+def kind_of(item: Dataset | Plan) -> Kind:
+    """Return how the dataids of a dataset or of a job are read."""
+    return Kind(Grain(item.grain), item.timezone)
 
 
 def covers(chunk: str, source: Kind, dataid: str, job: Kind) -> bool:

@@ -62,10 +62,10 @@ def needed_dataids(mapping: str, dataid: str, source: Kind, first: str | None) -
 
 def needed_by(plan: Plan, source: PlanInput, dataid: str) -> list[str]:
     """Return the dataids of one input that a work of a job needs."""
-    return needed_dataids(source.mapping, dataid, kind_of(plan, source), plan.job.start or None)
+    return needed_dataids(source.mapping, dataid, input_kind(plan, source), plan.job.start or None)
 
 
-def kind_of(plan: Plan, source: PlanInput) -> Kind:
+def input_kind(plan: Plan, source: PlanInput) -> Kind:
     """Return how the dataids of an input are ordered, of which the work needs the same or the previous."""
     return Kind(Grain(plan.grain), plan.timezone, source.days)
 

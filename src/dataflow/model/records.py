@@ -129,6 +129,11 @@ class Plan:
     days: str = ""  # those that all its inputs have, see days.py
 
     @property
+    def datasets(self) -> list[Dataset]:
+        """What it reads and produces."""
+        return [*(item.dataset for item in self.inputs), *(item.dataset for item in self.outputs)]
+
+    @property
     def is_pipeline(self) -> bool:
         """True when `dataflow run NAME` does the job's work, and no script."""
         return self.kind not in ("", SCRIPT)

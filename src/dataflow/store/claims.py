@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataflow import errors
-from dataflow.model.coverage import Kind
+from dataflow.model.coverage import kind_of
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.job_dataid import previous_job_dataid
@@ -159,8 +159,7 @@ def _make_forced(tx: Transaction, plan: Plan, dataid: str) -> None:
         tx.run("claim.insert_forced_inputs", work_id=row[0], job_id=plan.job_id)
         if plan.days:  # elsewhere a ready chunk would have created the work
             consumers.count_ready(tx, plan.job_id, [dataid])
-        kind = Kind(Grain(plan.grain), plan.timezone)
-        consumers.waive_inputs(tx, plan.job_id, kind, plan.job.start, [dataid])
+        consumers.waive_inputs(tx, plan.job_id, kind_of(plan), plan.job.start, [dataid])
         if has_latest:
             latest_inputs.cover(tx, plan.job_id, [(dataid, key)])
 
