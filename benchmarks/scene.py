@@ -27,7 +27,7 @@ def register(store: Store) -> Plan:
             entries.write_dataset(tx, Dataset(name))
         inputs = (JobInput(SOURCE),)
         job = Job(JOB, inputs, (TARGET,))
-        entries.write_jobs(tx, [entries.JobEntry(job, inputs, "text", "UTC")])
+        entries.write_entries(tx, [], [entries.JobEntry(job, inputs, "text", "UTC")])
 
     store.register(verb)
     plan = store.find_plan(JOB)

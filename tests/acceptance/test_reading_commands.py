@@ -399,7 +399,7 @@ def test_status_counts_and_is_an_exit_code_for_monitoring(worked: Flow) -> None:
     assert found["jobs"][0] | {"oldest": None} == {
         **{"job": "loadbob", "WAITING": 0, "CLAIMABLE": 1, "RUNNING": 0, "DONE": 1},
         **{"FAILED": 1, "INVALID": 0, "HOLD": 0, "oldest": None, "late": False, "due": False, "gone": False},
-        **{"overdue": None, "running": None, "process_gone": False},
+        **{"overdue": None, "skipped": None, "running": None, "process_gone": False},
     }
     assert found["jobs"][0]["oldest"]["dataid"] == "3.0"
     counts = {row["dataset"]: (row["chunks"], row["not_done"]) for row in found["datasets"]}

@@ -10,7 +10,7 @@ from dataflow.actions.register import add_dataset, add_job
 from dataflow.actions.status import get_status
 from dataflow.actions.why import why
 from dataflow.config.settings import load_config
-from dataflow.errors import BadInput, Conflict
+from dataflow.errors import Conflict
 from dataflow.model.answers import Why
 from dataflow.model.record import replace
 from dataflow.model.records import Dataset, Job, JobInput
@@ -214,16 +214,6 @@ def test_the_start_is_the_first_day_of_the_schedule(world: World) -> None:
     assert world.plan("report").job.start == DAYS[4]
     add_intervals(world)
     assert [chunk.dataid for chunk in world.chunks("report.calendar")] == [DAYS[4]]
-
-
-def test_the_chunk_of_the_day_before_is_refused(world: World) -> None:
-    previous = (JobInput("orders"), JobInput("reports", "previous"))
-    with pytest.raises(
-        BadInput, match=r"reports:previous.*leaves days out\. Run it every day: --schedule @daily"
-    ):
-        add_report(world, inputs=previous)
-    with pytest.raises(BadInput, match=r"leaves days out\. Read orders:latest, or run it every day"):
-        add_report(world, inputs=(JobInput("orders", "previous"),))
 
 
 def test_the_days_between_are_no_gaps(world: World) -> None:

@@ -152,7 +152,7 @@ def register_others(world: World, count: int) -> None:
         entries.write_datasets(tx, [Dataset(f"made_{number}", location=STAGED) for number in range(count)])
         inputs = (JobInput("raw"),)
         jobs = [Job(f"make_{number}", inputs, (f"made_{number}",)) for number in range(count)]
-        entries.write_jobs(tx, [entries.JobEntry(job, inputs, "text", "UTC") for job in jobs])
+        entries.write_entries(tx, [], [entries.JobEntry(job, inputs, "text", "UTC") for job in jobs])
 
     world.store.register(verb)
     world.store.count_rows()

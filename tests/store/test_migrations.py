@@ -109,7 +109,12 @@ def test_upgrading_an_older_schema_keeps_the_data(tmp_path: Path, postgres_url: 
         world.poke("UPDATE run SET started_at = '2020-01-01T00:00:00.000Z'")
         world.resubmit("to_clean", "1")
         world.poke("DROP TABLE chunk_version")
-        for column in ("newest", "reach"):
+        world.dataset("sales", grain="daily")
+        world.dataset("digest.calendar", grain="daily")
+        world.job("digest", ["sales", "digest.calendar"], schedule="0 6 1,15 * 1-5")
+        world.job("every_day", ["sales"], schedule="30 6 * * *")
+        world.poke("ALTER TABLE job DROP COLUMN days")
+        for column in ("newest", "reach", "days"):
             world.poke(f"ALTER TABLE job_input DROP COLUMN {column}")
         world.poke("DROP INDEX work_waiting")
         world.poke("ALTER TABLE work DROP COLUMN not_before_clock")
@@ -130,6 +135,8 @@ def test_upgrading_an_older_schema_keeps_the_data(tmp_path: Path, postgres_url: 
         assert world.select("SELECT called_run_id FROM work WHERE dataid = '1'") == [(failed.run_id,)]
         assert world.drain("to_clean") == ["1"]
         assert world.plan("to_clean").kind == "view"  # as was guessed before
+        assert (world.plan("digest").days, world.plan("every_day").days) == ("1,15 * 1-5", "")
+        assert [source.days for source in world.plan("digest").inputs] == ["", "1,15 * 1-5"]
         world.close()
     theirs.close()
 
@@ -148,6 +155,8 @@ def test_the_printed_upgrade_of_an_older_store_works_while_others_write(postgres
     world.poke("DROP INDEX run_dataid")
     world.poke("ALTER TABLE job DROP COLUMN timeout_seconds")
     world.poke("ALTER TABLE job DROP COLUMN kind")
+    world.poke("ALTER TABLE job DROP COLUMN days")
+    world.poke("ALTER TABLE job_input DROP COLUMN days")
     world.poke("ALTER TABLE work DROP COLUMN called_run_id")
     with database._connect() as connection:
         connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 4")
@@ -168,14 +177,16 @@ def test_two_concurrent_upgrades_of_an_older_store_both_succeed(postgres_url: st
     database.upgrade()
     with database._connect() as connection:
         connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 4")
-        connection.execute(f"ALTER TABLE {SCHEMA}.job DROP COLUMN timeout_seconds, DROP COLUMN kind")
+        dropped = ", ".join([f"DROP COLUMN {name}" for name in ("timeout_seconds", "kind", "days")])
+        connection.execute(f"ALTER TABLE {SCHEMA}.job {dropped}".encode())
+        connection.execute(f"ALTER TABLE {SCHEMA}.job_input DROP COLUMN days")
         connection.execute(f"ALTER TABLE {SCHEMA}.work DROP COLUMN called_run_id")
     other = PostgresDatabase(postgres_url, SCHEMA)
     with ThreadPoolExecutor() as threads:
         answers = list(threads.map(lambda found: found.upgrade(), (database, other)))
     assert sorted(answers) == [
         [],
-        ["0005_history", "0006_timeouts", "0007_job_kind", "0008_named_views", "0009_called_run"],
+        [f"{number:04d}_{name}" for number, name, _ in read_migrations() if number > 4],
     ]
     database.close()
 

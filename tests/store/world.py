@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dataflow.model.dataid import sort_key
+from dataflow.model.days import days_of
 from dataflow.model.grain import Grain
 from dataflow.model.record import names_of
 from dataflow.model.records import (
@@ -114,8 +115,9 @@ class World:
         callers = [part for part in parts if part.mapping != "latest"]
         grain = self.dataset_record(callers[0].dataset)[1].grain if callers else "text"
         record = Job(name, parts, tuple(outputs), **fields)
-        entry = entries.JobEntry(record, parts, grain, "UTC")
-        self.store.register(lambda tx: entries.write_jobs(tx, [entry]))
+        days = days_of(record.schedule) if grain == "daily" else ""
+        entry = entries.JobEntry(record, parts, grain, "UTC", days=days)
+        self.store.register(lambda tx: entries.write_entries(tx, [], [entry]))
         return self.plan(name)
 
     def chain(self, *names: str, grain: str = "text", **fields: Any) -> None:

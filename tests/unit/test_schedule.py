@@ -13,8 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dataflow.errors import BadInput
-from dataflow.model.cron import is_on_day
 from dataflow.model.dataid import canonical_dataid, sort_key
+from dataflow.model.days import days_of, has_day
 from dataflow.model.interval_starts import interval_starts
 from dataflow.model.record import replace
 from dataflow.model.schedule import (
@@ -335,7 +335,7 @@ def test_some_days_may_be_named_by_their_day(
 ) -> None:
     by_day = replace(schedule(expression, start, timezone=timezone), by_day=True)
     assert due(by_day, now, limit=len(days))[0] == days
-    assert all(is_on_day(expression, day) for day in days)
+    assert all(has_day(days_of(expression), day) for day in days)
     for interval in due_intervals(by_day, None, at(now), len(days))[0]:
         assert find_interval(by_day, interval.dataid) == interval
     by_moment = due_intervals(replace(by_day, by_day=False), None, at(now), len(days))[0]

@@ -9,7 +9,6 @@ from dataflow.actions.next_commands import (
     shell,
     why_command,
 )
-from dataflow.actions.prepare import list_newer_snapshots
 from dataflow.actions.refusals import find_repair, question_of
 from dataflow.actions.work_case import Reason
 from dataflow.model.answers import Question
@@ -151,6 +150,6 @@ def _readers(case: WorkCase) -> list[Reason]:
 
 def _newer_snapshots(case: WorkCase) -> list[Reason]:
     """Return the newer snapshots in place; a run that would overwrite them with older data is refused."""
-    newer = list_newer_snapshots(case.store, case.plan, case.dataid)
+    newer = case.store.read.list_newer_snapshots(case.plan, case.dataid)
     command = run_command(case.plan)
     return [Reason(f"{text}: this dataid will be refused", command, question=Question.SAFE) for text in newer]

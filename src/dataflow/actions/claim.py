@@ -71,8 +71,7 @@ def pin_ready_chunks(store: Store, plan: Plan, run: Run, source: PlanInput) -> t
 
 def list_credentials(plan: Plan) -> tuple[str, ...]:
     """Return the job's datasets whose passwords its runs receive."""
-    datasets = [*(item.dataset for item in plan.inputs), *(item.dataset for item in plan.outputs)]
-    return tuple(sorted({dataset.name for dataset in datasets if dataset.encryptedpass}))
+    return tuple(sorted({dataset.name for dataset in plan.datasets if dataset.encryptedpass}))
 
 
 def preview(store: Store, plan: Plan, request: ClaimRequest) -> tuple[ClaimResult, Plan]:
@@ -85,12 +84,10 @@ def preview(store: Store, plan: Plan, request: ClaimRequest) -> tuple[ClaimResul
     while (result := store.preview(plan, request, before)).again and batches < MOST_PREVIEWED:
         if result.again == "calendar":
             batches = 3 * batches + 1
-            request = replace(request, intervals_added=True)
-            before = _preview_before(store, plan, request, batches)
         else:
             plan, batches = prepare_again(store, plan, result.again), 0
-            request = replace(request, intervals_added=False)
-            before = _preview_before(store, plan, request, batches)
+        request = replace(request, intervals_added=batches > 0)
+        before = _preview_before(store, plan, request, batches)
     return result, plan
 
 
@@ -110,11 +107,9 @@ def _preview_before(
 def prepare_again(store: Store, plan: Plan, reason: str) -> Plan:
     """Do what a claim asked for before it can succeed."""
     if reason == "calendar":
-        from dataflow.actions.calendar import (
-            add_due_intervals,  # start-up: only jobs with a calendar pay for it
-        )
+        from dataflow.actions import calendar  # start-up: only jobs with a calendar pay for it
 
-        add_due_intervals(store, plan)
+        calendar.add_due_intervals(store, plan)
         return plan
     found = store.find_plan(plan.job.name)
     if found is None:

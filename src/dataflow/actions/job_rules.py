@@ -11,9 +11,9 @@ from dataflow.config.durations import format_seconds
 from dataflow.errors import BadInput, UnknownName
 from dataflow.model.cron import canonical_expression, has_some_days
 from dataflow.model.dataid import canonical_dataid
+from dataflow.model.days import EVERY_DAY
 from dataflow.model.grain import Grain, check_timezone
-from dataflow.model.job_dataid import leaves_days_out
-from dataflow.model.mapping import LATEST, PREVIOUS, check_mapping, parse_mapping
+from dataflow.model.mapping import LATEST, check_mapping, parse_mapping
 from dataflow.model.record import record, replace
 from dataflow.model.records import ON_DEMAND, Dataset, Job, JobInput
 from dataflow.model.schedule import due_intervals, grain_of, has_no_interval, parse_schedule
@@ -36,7 +36,8 @@ RENEWALS = 3  # a lease is renewed after a third
 class CheckedJob:
     """A job in canonical form with derived facts.
 
-    `inputs` includes the schedule's calendar; `automatic` are the calendar datasets the job needs.
+    `inputs` includes the schedule's calendar; `automatic` are the calendar datasets the job needs. The days
+    of the job and of each input are found when it is drafted.
     """
 
     job: Job
@@ -44,6 +45,8 @@ class CheckedJob:
     grain: str
     timezone: str
     automatic: tuple[Dataset, ...] = ()
+    days: str = EVERY_DAY
+    input_days: tuple[str, ...] = ()
 
 
 def check_job(job: Job, datasets: Mapping[str, Dataset], may_be_over: bool = False) -> CheckedJob:
@@ -68,7 +71,6 @@ def check_job(job: Job, datasets: Mapping[str, Dataset], may_be_over: bool = Fal
         known |= {dataset.name: dataset for dataset in automatic}
         inputs = _check_inputs(job, schedule, known, datasets)
         grain, timezone = _check_grains(job, inputs, known)
-        _check_days(job, inputs, grain)
         _check_environment(job, inputs)
         start = job.start if is_over else _canonical_start(job, schedule, grain, timezone)
     except BadInput as error:
@@ -217,17 +219,6 @@ def _check_grains(job: Job, inputs: tuple[JobInput, ...], known: Mapping[str, Da
     if grain is Grain.HOURLY:
         _check_hours(first, [known[name] for name in (*(item.dataset for item in callers), *job.outputs)])
     return grain, first.timezone
-
-
-def _check_days(job: Job, inputs: tuple[JobInput, ...], grain: Grain) -> None:
-    """Refuse a previous chunk if the schedule leaves days out: nobody may produce that of the day before."""
-    found = next((item.dataset for item in inputs if item.mapping == PREVIOUS), None)
-    if found and leaves_days_out(grain, job.schedule):
-        other = "" if found in job.outputs else f"Read {found}:{LATEST}, or run it every day: "
-        raise BadInput(
-            f"it reads {found}:{PREVIOUS}, the chunk of the day before, but its schedule {job.schedule} "
-            f"leaves days out. {other or 'Run it every day: '}--schedule @daily."
-        )
 
 
 def _check_hours(first: Dataset, datasets: list[Dataset]) -> None:

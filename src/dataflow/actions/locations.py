@@ -58,7 +58,8 @@ def measure(place: str) -> int | None:
     """
     try:
         if os.path.basename(place) == MANIFEST:
-            return _measure_listed(place)
+            listed = list_files(place)  # one that is missing counts 0
+            return sum([os.stat(path).st_size for path in listed if os.path.exists(path)])
         if not os.path.isdir(place):
             return os.stat(place).st_size
         total = files = 0
@@ -73,10 +74,9 @@ def measure(place: str) -> int | None:
         return None
 
 
-def _measure_listed(manifest: str) -> int | None:
-    """Return the size of the files that a manifest lists; a missing file counts 0."""
+def list_files(manifest: str) -> list[str]:
+    """Return the paths of the files that a manifest lists."""
     import json  # start-up: only chunks of the lake have manifests
 
     with open(manifest, encoding="utf-8") as file:
-        listed = [os.path.join(os.path.dirname(manifest), item["path"]) for item in json.load(file)["files"]]
-    return sum([os.stat(path).st_size for path in listed if os.path.exists(path)])
+        return [os.path.join(os.path.dirname(manifest), item["path"]) for item in json.load(file)["files"]]

@@ -15,7 +15,7 @@ from dataflow.actions.next_commands import (
     why_command,
 )
 from dataflow.actions.work_case import Reason, why_not_ready
-from dataflow.model.coverage import Kind, find_first_covering
+from dataflow.model.coverage import find_first_covering, kind_of
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST, PREVIOUS, needed_by
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from dataflow.actions.work_case import WorkCase
     from dataflow.model.records import Pin, Plan, PlanInput
-    from dataflow.model.schedule import Interval
+    from dataflow.model.schedule import Interval, Schedule
     from dataflow.store.chunk_reads import ChunkFacts
     from dataflow.store.store import Store
 
@@ -121,8 +121,7 @@ def _why_missing(
 def _why_uncovered(case: WorkCase, source: PlanInput) -> Reason:
     """Return which chunk of a `latest` input the work waits for, and the newest that is ready."""
     name = source.dataset.name
-    kind = Kind(Grain(source.dataset.grain), source.dataset.timezone)
-    wanted = find_first_covering(case.dataid, Kind(Grain(case.plan.grain), case.plan.timezone), kind)
+    wanted = find_first_covering(case.dataid, kind_of(case.plan), kind_of(source.dataset))
     ready = case.store.read.find_newest_ready(source.dataset_id)
     newest = f"the newest ready is {ready.dataid}" if ready else "none is ready"
     command = _next_for(case, source, wanted[0] if wanted else None)
@@ -187,27 +186,33 @@ def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | Non
     due, _, now = calendar
     if any(interval.dataid == dataid for interval in due):
         return Reason(f"its interval has ended, and the next {runner(case.plan)} adds it", command)
-    ends_at = _interval_end(case.store, source, dataid)
-    if ends_at is not None and ends_at > now:
-        return Reason(f"its interval ends at {time_of(ends_at)}", f"wait until {time_of(ends_at)}")
-    # Neither `ready` nor, after the first interval, another --start makes a calendar go back.
-    return Reason(f"calendar {name} has no interval {dataid}", force_command(case.plan, case.dataid))
+    schedule, interval = _find_interval(case.store, source, dataid)
+    if interval is None:
+        # Neither `ready` nor, after the first interval, another --start makes a calendar go back.
+        return Reason(f"calendar {name} has no interval {dataid}", force_command(case.plan, case.dataid))
+    if interval.end_at > now:
+        until = time_of(interval.end_at)
+        return Reason(f"its interval ends at {until}", f"wait until {until}")
+    if schedule.catchup:
+        return Reason(f"its interval has ended, and a later {runner(case.plan)} adds it", command)
+    return Reason(
+        f"{name} skipped it, because without catch-up it adds only the latest interval",
+        force_command(case.plan, case.dataid),
+    )
 
 
-def _interval_end(store: Store, source: PlanInput, dataid: str) -> float | None:
-    """Return when an interval of a calendar ends; None if it has no such interval."""
-    calendar = store.read.find_calendar(source.dataset_id)
-    if calendar is None:
-        return None
+def _find_interval(store: Store, source: PlanInput, dataid: str) -> tuple[Schedule, Interval | None]:
+    """Return the schedule of a calendar, and the interval that a dataid names there."""
     # Imported here: most jobs have no calendar.
     from dataflow.actions.calendar import TODAY_EXPRESSION, schedule_of
     from dataflow.model.schedule import find_interval
 
+    calendar = store.read.find_calendar(source.dataset_id)
+    assert calendar is not None
     schedule = schedule_of(calendar)
     if schedule.expression == TODAY_EXPRESSION:
         schedule = replace(schedule, expression="@daily")
-    interval = find_interval(schedule, dataid)
-    return None if interval is None else interval.end_at
+    return schedule, find_interval(schedule, dataid)
 
 
 def find_calendar(store: Store, dataset_id: int) -> tuple[list[Interval], float | None, float] | None:

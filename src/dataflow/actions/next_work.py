@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataflow.actions.missing import find_calendar, find_latest
 from dataflow.actions.work_case import WorkCase
 from dataflow.model.dataid import sort_key
+from dataflow.model.days import has_day
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import LATEST, consumers_of, needed_by
+from dataflow.model.mapping import LATEST, consumers_of, input_kind, needed_by
 from dataflow.model.record import replace
 from dataflow.model.status import WorkState
 
@@ -24,7 +25,7 @@ def find_next(case: WorkCase) -> str | None:
     found = read.find_first_in_state(job_id, WorkState.RUNNING) or read.find_first_claimable(job_id)
     if found is not None:
         return found
-    waiting = read.find_first_in_state(job_id, WorkState.WAITING)
+    waiting = read.find_first_waiting(job_id)
     if waiting is not None and _is_promoted(case, waiting):
         return waiting
     due = _list_due(case)
@@ -37,7 +38,7 @@ def find_next(case: WorkCase) -> str | None:
     for state in (WorkState.FAILED, WorkState.INVALID):
         if (ended := read.find_first_in_state(job_id, state)) is not None:
             return ended
-    return read.find_last_done(job_id)
+    return read.find_last_done(job_id) or read.find_first_in_state(job_id, WorkState.WAITING)
 
 
 def _is_promoted(case: WorkCase, dataid: str) -> bool:
@@ -62,8 +63,10 @@ def _list_due(case: WorkCase) -> list[str]:
         if source.mapping == LATEST:
             continue
         for interval in _due_intervals(case, source):
-            found.update(consumers_of(source.mapping, interval, grain, plan.timezone))
-    return sorted(found, key=lambda dataid: sort_key(dataid, grain))
+            found.update(consumers_of(source.mapping, interval, input_kind(plan, source)))
+    return sorted(
+        [dataid for dataid in found if has_day(plan.days, dataid)], key=lambda dataid: sort_key(dataid, grain)
+    )
 
 
 def _is_free(case: WorkCase, dataid: str) -> bool:

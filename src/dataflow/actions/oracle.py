@@ -5,12 +5,11 @@ The claim never uses it: it trusts the counts that every publish updates. The do
 
 from __future__ import annotations
 
-from dataflow.model.coverage import NOTHING, Kind, covers
-from dataflow.model.cron import is_on_day
+from dataflow.model.coverage import NOTHING, covers, kind_of
 from dataflow.model.dataid import sort_key
+from dataflow.model.days import has_day
 from dataflow.model.grain import Grain
-from dataflow.model.job_dataid import leaves_days_out
-from dataflow.model.mapping import LATEST, SAME, consumers_of, needed_by
+from dataflow.model.mapping import LATEST, SAME, consumers_of, input_kind, needed_by
 from dataflow.model.record import record
 from dataflow.model.status import WorkState
 from dataflow.store.entries import recount
@@ -51,18 +50,19 @@ def rebuild(store: Store, plan: Plan) -> None:
 
 def expected_missing(store: Store, plan: Plan) -> Iterator[tuple[str, int]]:
     """Yield each dataid that a ready chunk calls for, with the number of inputs that lack a chunk."""
-    some_days = leaves_days_out(plan.grain, plan.job.schedule)
-    if all(source.mapping == SAME for source in plan.inputs) and not some_days:
+    if all(source.mapping == SAME for source in plan.inputs) and not plan.days:
         yield from store.read.list_expected_missing(plan.job_id)
         return
     ready = _ready_dataids(store, plan)
     called: set[str] = set()
     for source in plan.inputs:
-        for dataid in ready[source.position]:
-            called.update(consumers_of(source.mapping, dataid, Grain(plan.grain), plan.timezone))
+        for chunk in ready[source.position]:
+            for dataid in consumers_of(source.mapping, chunk, input_kind(plan, source)):
+                # A chunk that was forced on a day that its dataset leaves out calls for work, too.
+                if has_day(plan.days, dataid) or not has_day(source.days, chunk):
+                    called.add(dataid)
     for dataid in called:
-        if not some_days or is_on_day(plan.job.schedule, dataid):
-            yield dataid, count_missing(plan, dataid, ready)
+        yield dataid, count_missing(plan, dataid, ready)
 
 
 def count_missing(plan: Plan, dataid: str, ready: dict[int, set[str]]) -> int:
@@ -73,17 +73,12 @@ def count_missing(plan: Plan, dataid: str, ready: dict[int, set[str]]) -> int:
 def _is_there(plan: Plan, source: PlanInput, dataid: str, ready: set[str]) -> bool:
     if source.mapping != LATEST:
         return set(needed_by(plan, source, dataid)) <= ready
-    job = Kind(Grain(plan.grain), plan.timezone)
-    return any(covers(chunk, _kind_of(source), dataid, job) for chunk in ready)
+    return any(covers(chunk, kind_of(source.dataset), dataid, kind_of(plan)) for chunk in ready)
 
 
 def _newest(source: PlanInput, ready: set[str]) -> set[str]:
     grain = Grain(source.dataset.grain)
     return {max(ready, key=lambda dataid: sort_key(dataid, grain))} if ready else set()
-
-
-def _kind_of(source: PlanInput) -> Kind:
-    return Kind(Grain(source.dataset.grain), source.dataset.timezone)
 
 
 def _ready_dataids(store: Store, plan: Plan) -> dict[int, set[str]]:

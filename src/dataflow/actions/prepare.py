@@ -16,7 +16,7 @@ from dataflow.actions.locations import (
 )
 from dataflow.errors import BadInput
 from dataflow.model.answers import Answer, Question, Verdict, combine
-from dataflow.model.dataid import canonical_dataid, sort_key
+from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain
 from dataflow.model.location import RUN_ID, Location, run_folder
 from dataflow.model.mapping import LATEST, needed_by
@@ -85,7 +85,7 @@ def ask(store: Store, plan: Plan, run: Run, project_dir: str, environment: str) 
         answer_valid(inputs),
         answer_safe(plan, run, inputs),
     )
-    newer = list_newer_snapshots(store, plan, run.dataid)
+    newer = store.read.list_newer_snapshots(plan, run.dataid)
     return Prepared(run, plan, inputs, outputs, answers, project_dir, newer[0] if newer else "")
 
 
@@ -144,13 +144,10 @@ def _lake_folder(store: Store, plan: Plan, run: Run) -> str:
 
 def answer_ready(inputs: tuple[InputChunk, ...]) -> Answer:
     """Are the inputs published, and at which versions?"""
-    parts = []
-    for item in inputs:
-        parts.append(
-            (YES, f"{item.name} version {item.pin.version}")
-            if item.pin
-            else (NO, f"{item.name} is not ready")
-        )
+    parts = [
+        (YES, f"{item.name} version {item.pin.version}") if item.pin else (NO, f"{item.name} is not ready")
+        for item in inputs
+    ]
     return combine(Question.READY, parts or [(YES, "it needs no input")], "")
 
 
@@ -197,12 +194,12 @@ def answer_located(
 
 def answer_valid(inputs: tuple[InputChunk, ...]) -> Answer:
     """Did the producer's checks pass?"""
-    parts = []
-    for item in inputs:
-        if item.pin and item.pin.checked:
-            parts.append((YES, f"{item.name}: {item.pin.checked}"))
-        else:
-            parts.append((NOT_CHECKED, f"{item.name} was published without a check"))
+    parts = [
+        (YES, f"{item.name}: {item.pin.checked}")
+        if item.pin and item.pin.checked
+        else (NOT_CHECKED, f"{item.name} was published without a check")
+        for item in inputs
+    ]
     return combine(Question.VALID, parts, "it reads nothing")
 
 
@@ -226,19 +223,6 @@ def answer_safe(plan: Plan, run: Run, inputs: tuple[InputChunk, ...]) -> Answer:
             parts.append((NO, f"{chunk.dataset}/{run.dataid} is being consumed by run {readers}"))
     free = (YES, "no other writer or reader; passwords can be decrypted")
     return combine(Question.SAFE, parts or [free], "")
-
-
-def list_newer_snapshots(store: Store, plan: Plan, dataid: str) -> list[str]:
-    """Return, per output, the newer snapshot that this dataid's would overwrite."""
-    found = []
-    for item in plan.outputs:
-        dataset = item.dataset
-        if not dataset.is_overwritten:
-            continue
-        newest = store.read.find_newest_published(item.dataset_id)
-        if newest is not None and newest.sort_key > sort_key(dataid, Grain(dataset.grain)):
-            found.append(f"{dataset.name} already holds the newer snapshot {newest.dataid}")
-    return found
 
 
 def _may_race(plan: Plan, run: Run) -> bool:

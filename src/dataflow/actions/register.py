@@ -66,8 +66,13 @@ def remove_job(store: Store, name: str) -> None:
     """Remove a job with its work and its calendar; its runs and journal stay as history."""
 
     def verb(tx: Transaction) -> None:
-        registry.remove_job(tx, _get_plan(store, tx, name))
+        plan = _get_plan(store, tx, name)
+        registry.remove_job(tx, plan)
         write_journal(tx, JournalEntry("job remove", store.actor, job=name))
+        if plan.days:  # what it produced may have any day now
+            readers = registry.list_users(tx, [output.dataset_id for output in plan.outputs])
+            jobs = [reader.job for reader in registry.find_plans(tx, readers)]
+            _write(tx, lambda registry: registry.draft([], jobs, may_be_over=True))
 
     store.register(verb)
 
@@ -95,11 +100,7 @@ def register(
     """
 
     def verb(tx: Transaction) -> list[Change]:
-        registry = Registry(tx)
-        drafted = draft(registry)
-        entries = _entries(tx, registry, drafted)
-        before = {entry.job.name: plan for entry in entries if (plan := registry.plans.get(entry.job.name))}
-        write_entries(tx, drafted.datasets, entries, before)
+        drafted = _write(tx, draft)
         set_kinds(tx, kinds or {})
         changed = [change for change in drafted.changes if change.what != UNCHANGED]
         write_lines(tx, [_line(change, store.actor) for change in changed])
@@ -107,6 +108,13 @@ def register(
 
     changes: list[Change] = store.register(verb)
     return changes
+
+
+def _write(tx: Transaction, draft: Callable[[Registry], Draft]) -> Draft:
+    registry = Registry(tx)
+    drafted = draft(registry)
+    write_entries(tx, drafted.datasets, _entries(tx, registry, drafted))
+    return drafted
 
 
 def _get_plan(store: Store, tx: Transaction, name: str) -> Plan:
@@ -142,7 +150,7 @@ def _entries(tx: Transaction, registry: Registry, draft: Draft) -> list[JobEntry
                 calendars.append((dataset, Calendar(TODAY_EXPRESSION)))
                 today_is_there = True
         facts = (checked.inputs, checked.grain, checked.timezone)
-        entries.append(JobEntry(job, *facts, tuple(calendars)))
+        entries.append(JobEntry(job, *facts, tuple(calendars), checked.days, checked.input_days))
     return entries
 
 

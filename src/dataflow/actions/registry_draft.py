@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from dataflow.actions.dataset_rules import TODAY, check_dataset, is_automatic
 from dataflow.actions.differences import UNCHANGED, Change, compare
+from dataflow.actions.job_days import find_days
 from dataflow.actions.job_graph import check_cycles, check_producers
 from dataflow.actions.job_rules import check_job
 from dataflow.errors import BadInput, Conflict
@@ -83,12 +84,14 @@ class Registry:
         self.dataset_ids: dict[str, int] = {}
         self.datasets = Registered(self._read_datasets, lambda: registry.list_names(tx, "dataset"))
         self.plans = Registered(self._read_plans, lambda: registry.list_names(tx, "job"))
-        self._jobs: dict[str, Job] = {}
+        self.drafted: dict[str, CheckedJob] = {}
 
     def find_job(self, name: str) -> Job | None:
         """Return a job as it will be, or is; None if there is none."""
+        if name in self.drafted:
+            return self.drafted[name].job
         plan = self.plans.get(name)
-        return self._jobs.get(name) or (plan.job if plan else None)
+        return plan.job if plan else None
 
     def load(self, datasets: Iterable[Dataset], jobs: Iterable[Job]) -> None:
         """Read in one go what a draft of these needs."""
@@ -110,6 +113,7 @@ class Registry:
         rewired = [job.name for job in in_order if self._draft_job(draft, job, may_be_over)]
         self._draft_users(draft, moved)
         self._check_graph(rewired)
+        self._draft_days(draft)
         return draft
 
     def _read_datasets(self, names: Sequence[str]) -> dict[str, Dataset]:
@@ -142,7 +146,7 @@ class Registry:
         change = compare("job", before, checked.job)
         draft.changes.append(change)
         self._draft_calendars(checked)
-        self._jobs[job.name] = checked.job
+        self.drafted[job.name] = checked
         if self._check_job_grain(checked) or change.what != UNCHANGED:
             draft.jobs.append(checked)
         return before is None or (before.inputs, before.outputs) != (checked.job.inputs, checked.job.outputs)
@@ -162,32 +166,50 @@ class Registry:
         users = registry.list_users(self._tx, ids)
         self.plans.load(users)
         for name in users:
-            if name in self._jobs:
+            if name in self.drafted:
                 continue
-            job = self.plans[name].job
-            try:
-                checked = check_job(job, self.datasets, may_be_over=True)
-            except BadInput as error:
-                way_out = "To change them together, declare them in a file: dataflow apply FILE"
-                raise Conflict(f"{error} Nothing was changed. {way_out}") from error
+            checked = self.draft_again(name)
             self._draft_calendars(checked)
             # What the latest chunk covers depends on its dataset's time zone.
-            follows = any(item.mapping == LATEST and item.dataset in moved for item in job.inputs)
+            follows = any(item.mapping == LATEST and item.dataset in moved for item in checked.job.inputs)
             if self._check_job_grain(checked) or follows:
                 draft.jobs.append(checked)
+
+    def draft_again(self, name: str) -> CheckedJob:
+        """Draft a registered job that follows the change of another or of a dataset."""
+        try:
+            checked = check_job(self.plans[name].job, self.datasets, may_be_over=True)
+        except BadInput as error:
+            way_out = "To change them together, declare them in a file: dataflow apply FILE"
+            raise Conflict(f"{error} Nothing was changed. {way_out}") from error
+        self.drafted[name] = checked
+        return checked
+
+    def _draft_days(self, draft: Draft) -> None:
+        """Find the days of the drafted jobs; add jobs downstream whose days change."""
+        find_days(self._tx, self)
+        names = [checked.job.name for checked in draft.jobs]
+        moved = [name for name in self.drafted if name not in names and self._has_other_days(name)]
+        draft.jobs = [self.drafted[name] for name in (*names, *moved)]
+
+    def _has_other_days(self, name: str) -> bool:
+        plan, checked = self.plans[name], self.drafted[name]
+        before = (plan.days, *(source.days for source in plan.inputs))
+        return before != (checked.days, *checked.input_days)
 
     def _check_graph(self, rewired: list[str]) -> None:
         """Check that no dataset gets a second producer and no changed job waits for itself."""
         if not rewired:
             return
-        outputs = {name for job in rewired for name in self._jobs[job].outputs}
+        jobs = {name: checked.job for name, checked in self.drafted.items()}
+        outputs = {name for job in rewired for name in jobs[job].outputs}
         ids = [self.dataset_ids[name] for name in outputs if name in self.dataset_ids]
         makers = [
             Job(job, (), (dataset,))
             for dataset, job in registry.list_producers(self._tx, ids).items()
-            if job not in self._jobs
+            if job not in jobs
         ]
-        check_producers([*makers, *self._jobs.values()], self._jobs)
+        check_producers([*makers, *jobs.values()], jobs)
         downstream: dict[str, Job] = {}
         for feed in registry.list_feeds(self._tx, ids):
             job = downstream.get(feed.job, Job(feed.job))
@@ -197,11 +219,11 @@ class Registry:
                 else {"outputs": (*job.outputs, feed.dataset)}
             )
             downstream[feed.job] = replace(job, **part)
-        check_cycles(downstream | self._jobs, rewired)
+        check_cycles(downstream | jobs, rewired)
 
     def _check_grain_change(self, before: Dataset, after: Dataset, job: str = "") -> None:
         same_words = before.grain == after.grain and Grain(after.grain) is not Grain.HOURLY
-        if same_words or not self._count_chunks(before.name):
+        if same_words or not registry.count_chunks(self._tx, self.dataset_ids.get(before.name, 0)):
             return
         what = "grain" if before.grain != after.grain else "timezone"
         old, new = getattr(before, what), getattr(after, what)
@@ -220,18 +242,12 @@ class Registry:
         plan = self.plans.get(name)
         if plan is None or (plan.grain, plan.timezone) == (checked.grain, checked.timezone):
             return False
-        if plan.grain == checked.grain or not self._has_work(plan):
+        if plan.grain == checked.grain or not registry.has_work(self._tx, plan.job_id):
             return True
         raise Conflict(
             f"Job {name} has work whose dataids are of grain {plan.grain}, and its inputs are now of grain "
             f"{checked.grain}. Register it under another name, or start over: dataflow job remove {name}"
         )
-
-    def _has_work(self, plan: Plan) -> bool:
-        return registry.has_work(self._tx, plan.job_id)
-
-    def _count_chunks(self, name: str) -> int:
-        return registry.count_chunks(self._tx, self.dataset_ids.get(name, 0))
 
 
 def merge(before: Item | None, after: Item, given: Iterable[str] | None) -> Item:

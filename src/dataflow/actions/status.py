@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataflow.actions.lateness import list_oldest_runs, list_overdue
 from dataflow.actions.next_commands import resubmit_command
-from dataflow.model.cron import has_some_days
 from dataflow.model.dataid import dataid_range, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.record import record, replace
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from dataflow.actions.lateness import LongestRun, Overdue
     from dataflow.store.job_reads import DatasetGrain, JobHold
     from dataflow.store.store import Store
-    from dataflow.store.work_reads import OpenGroup
+    from dataflow.store.work_reads import OpenGroup, SkippedWork
 
     Counter = Callable[[str, str], int]
 
@@ -55,6 +54,7 @@ class JobStatus:
     overdue: Overdue | None = None
     longest: LongestRun | None = None
     hold: bool = False
+    skipped: SkippedWork | None = None
 
     def is_late(self, late_after_seconds: float) -> bool:
         """Return whether open work, an overdue interval (unless on hold) or a run is late."""
@@ -120,12 +120,14 @@ def get_status(store: Store) -> StoreStatus:
         open_groups.setdefault(group.job_id, []).append(group)
     paced = store.read.list_paced_jobs()
     overdue, longest = list_overdue(store), list_oldest_runs(store, now)
+    skipped = store.read.list_skipped_work()
     for job in store.read.list_job_holds():
         groups = [replace(group, hold=group.hold or job.hold) for group in open_groups.get(job.job_id, ())]
         counts = _counts(groups, totals.get(job.job_id, 0))
         called = _whose_turn_has_come(store, groups) if job.job_id in paced else groups
         oldest, due = _oldest(store, called, now), overdue.get(job.job)
-        jobs.append(JobStatus(job.job, job.kind, counts, oldest, due, longest.get(job.job_id), job.hold))
+        facts = (longest.get(job.job_id), job.hold, skipped.get(job.job_id))
+        jobs.append(JobStatus(job.job, job.kind, counts, oldest, due, *facts))
         for state in (WorkState.FAILED, WorkState.INVALID):
             if counts[state]:
                 failures += _failures(store, job, state)
@@ -184,7 +186,7 @@ def _datasets(store: Store) -> list[DatasetStatus]:
         gaps: int | None = None
         missing: tuple[str, ...] = ()
         # A calendar has the intervals of its schedule, so it has no gaps; nor has what it lets a job produce.
-        if first and last and not one.is_calendar and not has_some_days(one.schedule):
+        if first and last and not one.is_calendar and not one.days:
             gaps, missing = _gaps(store, one, (first, last), chunks.count)
         facts = (one.dataset, one.grain, chunks.count, unready.get(one.dataset_id, 0), first, last)
         found.append(DatasetStatus(*facts, gaps, missing))
@@ -208,17 +210,17 @@ def _dataid_at(store: Store, dataset_id: int, key: str) -> str:
     return (store.read.find_dataid_at(dataset_id, key) if key else None) or ""
 
 
+@record
 class Span:
     """The dataids from first to last, numbered from 0."""
 
-    def __init__(self, size: int, dataid_at: Callable[[int], str], grain: Grain) -> None:
-        self.size = size
-        self.dataid_at = dataid_at
-        self._grain = grain
+    size: int
+    dataid_at: Callable[[int], str]
+    grain: Grain
 
     def key_at(self, number: int) -> str:
         """The sort key of one of them."""
-        return sort_key(self.dataid_at(number), self._grain)
+        return sort_key(self.dataid_at(number), self.grain)
 
 
 def find_span(first: str, last: str, grain: Grain, timezone: str) -> Span | None:

@@ -4,34 +4,21 @@ from __future__ import annotations
 
 import os
 
-from dataflow.actions.locations import absolute_place, is_local
+from dataflow.actions.locations import absolute_place, is_local, list_files
 from dataflow.actions.names import get_dataset
 from dataflow.errors import BadInput, Conflict, UnknownName
 from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain
 from dataflow.model.location import MANIFEST, Location
-from dataflow.model.record import record
+from dataflow.model.record import record, replace
 from dataflow.model.records import PlanOutput
 from dataflow.store.version_moves import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataflow.model.records import Dataset
+    from dataflow.store.chunk_reads import KeptVersion
     from dataflow.store.store import Store
-
-
-@record
-class ChunkVersion:
-    """One version of a chunk at one location; `missing` is a file that no longer exists, or empty."""
-
-    version: int
-    run_id: int | None
-    rows: int | None
-    size: int | None
-    published_at: str
-    current: bool
-    location: str
-    missing: str
 
 
 @record
@@ -44,7 +31,7 @@ class RolledBack:
     work_state: str
 
 
-def list_versions(store: Store, dataset_name: str, dataid: str, project_dir: str) -> list[ChunkVersion]:
+def list_versions(store: Store, dataset_name: str, dataid: str, project_dir: str) -> list[KeptVersion]:
     """Return the kept versions of a chunk, oldest first; UnknownName if it was never published."""
     dataset_id, dataset = get_dataset(store, dataset_name)
     _refuse_in_place(dataset)
@@ -54,12 +41,7 @@ def list_versions(store: Store, dataset_name: str, dataid: str, project_dir: str
         raise UnknownName(
             f"{dataset_name}/{dataid} has never been published. See: dataflow chunks {dataset_name}"
         )
-    found = []
-    for one in kept:
-        missing = find_missing(absolute_place(one.location, project_dir))
-        facts = (one.version, one.run_id, one.rows, one.size, one.published_at, one.current, one.location)
-        found.append(ChunkVersion(*facts, missing))
-    return found
+    return [replace(one, missing=find_missing(absolute_place(one.location, project_dir))) for one in kept]
 
 
 def roll_back(
@@ -108,17 +90,13 @@ def find_missing(place: str) -> str:
         return place
     if os.path.basename(place) != MANIFEST:
         return "" if os.path.exists(place) else place
-    import json  # start-up: only chunks of the lake have manifests
-
     try:
-        with open(place, encoding="utf-8") as file:
-            listed = [os.path.join(os.path.dirname(place), item["path"]) for item in json.load(file)["files"]]
+        return next((path for path in list_files(place) if not os.path.exists(path)), "")
     except (OSError, ValueError, KeyError, TypeError):
         return place
-    return next((path for path in listed if not os.path.exists(path)), "")
 
 
-def _choose(found: list[ChunkVersion], version: int | None, chunk: str) -> ChunkVersion:
+def _choose(found: list[KeptVersion], version: int | None, chunk: str) -> KeptVersion:
     """Return the named version, or the newest complete one before the current data."""
     now = next((each for each in found if each.current), found[-1])  # none is, if it was withdrawn
     if version is None:

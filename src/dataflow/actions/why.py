@@ -95,8 +95,7 @@ def _answer_safe(case: WorkCase, found: Explanation) -> Answer:
     parts = [(Verdict.NO, reason.text) for reason in unsafe]
     if found.status is Status.RUNNING:
         parts.append((Verdict.YES, found.text))
-    datasets = [item.dataset for item in case.plan.inputs] + [item.dataset for item in case.plan.outputs]
-    for dataset in datasets:
+    for dataset in case.plan.datasets:
         if dataset.encryptedpass:
             text = f"the password of {dataset.name} was not decrypted for this answer"
             parts.append((Verdict.NOT_CHECKED, text))

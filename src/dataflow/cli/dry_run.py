@@ -38,8 +38,7 @@ def show_claim(request: JobRequest, context: Context) -> int:
     prepared = ask(store, plan, result.runs[0], request.config.project_dir, request.config.environment)
     told = describe(prepared)
     told["DATAFLOW_RUN_ID"] = "(the next)"
-    datasets = [*(item.dataset for item in plan.inputs), *(item.dataset for item in plan.outputs)]
-    kept = {dataset.name: MASK for dataset in datasets if dataset.encryptedpass}
+    kept = {dataset.name: MASK for dataset in plan.datasets if dataset.encryptedpass}
     told |= password_variables(plan, kept)
     refusal = prepared.superseded or prepared.refusal
     broken = None if refusal else find_obstacle(claimant.script_path)

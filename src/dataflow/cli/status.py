@@ -7,7 +7,7 @@ import re
 from collections import Counter
 
 from dataflow.actions.missing import time_of
-from dataflow.actions.next_commands import runner, shell
+from dataflow.actions.next_commands import runner, shell, why_command
 from dataflow.actions.status import COUNTED, get_status
 from dataflow.cli.layout import PROSE, Column
 from dataflow.cli.options import add_command
@@ -150,6 +150,7 @@ def _job_record(job: JobStatus) -> dict[str, Any]:
         "oldest": _part(job.oldest),
         "due": overdue is not None,
         "overdue": overdue,
+        "skipped": _part(job.skipped),
         "running": _part(job.longest),
     }
 
@@ -213,14 +214,18 @@ def _list_gone(found: StoreStatus, project_dir: str) -> list[str]:
 
 
 def _show_due(store: Store, found: StoreStatus) -> None:
-    """Prints overdue intervals on stdout with the tables; cron would mail them from stderr."""
-    if any(job.overdue for job in found.jobs):
+    """Prints overdue and skipped intervals on stdout with the tables; cron would mail them from stderr."""
+    if any(job.overdue or job.skipped for job in found.jobs):
         print()
     for job in found.jobs:
         if job.overdue:
             them = "it" if job.overdue.intervals == 1 else "them"
             adds = f"the next {_runner_of(store, job.job)} adds {them} as work"
             write_line(f"{job.job}: {_overdue_text(job.overdue)} ({job.overdue.dataset}); {adds}")
+        if job.skipped:
+            dataids = counted(job.skipped.count, "WAITING dataid")
+            command = why_command(job.job, job.skipped.first)
+            write_line(f"{job.job}: its schedule skipped {dataids}; see: {command}")
 
 
 def _runner_of(store: Store, job: str) -> str:

@@ -11,10 +11,9 @@ from dataflow.errors import BadInput
 from dataflow.model.grain import Grain
 from dataflow.model.wording import quoted
 
-DAYS_A_WEEK = 7
 MONTHS_A_YEAR = 12
-MONTHS_A_QUARTER = 3
-QUARTERS_A_YEAR = 4
+DAYS = {Grain.DAILY: 1, Grain.WEEKLY: 7}
+MONTHS = {Grain.MONTHLY: 1, Grain.QUARTERLY: 3, Grain.YEARLY: MONTHS_A_YEAR}
 HOUR_SECONDS = 3600
 # How many characters of a date form the dataid; quarters have another form.
 WRITTEN_LENGTH = {Grain.DAILY: 10, Grain.WEEKLY: 10, Grain.MONTHLY: 7, Grain.YEARLY: 4}
@@ -39,48 +38,30 @@ def zone(name: str) -> tzinfo:
 
 def period_of(day: date, grain: Grain) -> int:
     """Return the number of the day, week, month, quarter or year that the day lies in."""
-    match grain:
-        case Grain.DAILY:
-            return day.toordinal()
-        case Grain.WEEKLY:
-            return day.toordinal() // DAYS_A_WEEK  # day 0 of the proleptic calendar is a Sunday
-        case Grain.MONTHLY:
-            return day.year * MONTHS_A_YEAR + day.month - 1
-        case Grain.QUARTERLY:
-            return day.year * QUARTERS_A_YEAR + (day.month - 1) // MONTHS_A_QUARTER
-        case Grain.YEARLY:
-            return day.year
-    raise AssertionError(f"grain {grain} has no calendar periods")
+    if grain in DAYS:
+        return day.toordinal() // DAYS[grain]  # day 0 of the proleptic calendar is a Sunday
+    return (day.year * MONTHS_A_YEAR + day.month - 1) // MONTHS[grain]
 
 
 def first_day(period: int, grain: Grain) -> date:
     """Return the first day of a period; one of BEYOND_CALENDAR if there is none."""
-    match grain:
-        case Grain.DAILY:
-            return date.fromordinal(period)
-        case Grain.WEEKLY:
-            return date.fromordinal(period * DAYS_A_WEEK)
-        case Grain.MONTHLY:
-            return date(period // MONTHS_A_YEAR, period % MONTHS_A_YEAR + 1, 1)
-        case Grain.QUARTERLY:
-            year, quarter = divmod(period, QUARTERS_A_YEAR)
-            return date(year, quarter * MONTHS_A_QUARTER + 1, 1)
-        case Grain.YEARLY:
-            return date(period, 1, 1)
-    raise AssertionError(f"grain {grain} has no calendar periods")
+    if grain in DAYS:
+        return date.fromordinal(period * DAYS[grain])
+    year, month = divmod(period * MONTHS[grain], MONTHS_A_YEAR)
+    return date(year, month + 1, 1)
 
 
 def period_text(period: int, grain: Grain) -> str:
     """Return the dataid of a period."""
     if grain == Grain.QUARTERLY:
-        return f"{first_day(period, grain).year:04d}-Q{period % QUARTERS_A_YEAR + 1}"
+        return f"{first_day(period, grain).year:04d}-Q{period % 4 + 1}"
     return first_day(period, grain).isoformat()[: WRITTEN_LENGTH[grain]]
 
 
 def period_from_text(dataid: str, grain: Grain) -> int:
     """Return the period of a dataid; ValueError if it is not a date."""
     if grain == Grain.QUARTERLY and dataid[5:6] == "Q":
-        dataid = f"{dataid[:4]}-{(int(dataid[6:]) - 1) * MONTHS_A_QUARTER + 1:02d}"
+        dataid = f"{dataid[:4]}-{(int(dataid[6:]) - 1) * MONTHS[grain] + 1:02d}"
     return period_of(date.fromisoformat((dataid + "-01-01")[:10]), grain)
 
 

@@ -7,6 +7,7 @@ of clock are inside functions, because dates cost start-up time that few jobs ne
 from __future__ import annotations
 
 from dataflow.model.dataid import interval_of, previous_dataid, sort_key
+from dataflow.model.days import EVERY_DAY
 from dataflow.model.free_text import MANY_DIGITS
 from dataflow.model.grain import Grain
 from dataflow.model.record import record
@@ -14,6 +15,8 @@ from dataflow.model.record import record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from dataflow.model.records import Dataset, Plan
 
 NOTHING = ""
 """Sorts before every sort key."""
@@ -26,10 +29,16 @@ _COUNTED = frozenset({Grain.SEQUENCE, Grain.TEXT})
 
 @record
 class Kind:
-    """How dataids are read: their grain and time zone."""
+    """How dataids are read and ordered: their grain, time zone and days."""
 
     grain: Grain
     timezone: str
+    days: str = EVERY_DAY
+
+
+def kind_of(item: Dataset | Plan) -> Kind:
+    """Return how the dataids of a dataset or of a job are read."""
+    return Kind(Grain(item.grain), item.timezone)
 
 
 def covers(chunk: str, source: Kind, dataid: str, job: Kind) -> bool:

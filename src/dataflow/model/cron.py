@@ -97,21 +97,28 @@ def has_some_days(expression: str) -> bool:
 
 
 @lru_cache(maxsize=4096)  # asked for each chunk of a batch, inside a transaction
-def is_on_day(expression: str, day: str) -> bool:
-    """Return whether a schedule of some days has an interval that starts on a day."""
-    from croniter import croniter  # as in cron_starts
-
-    return bool(croniter.match(expression, _time_on(expression, day)))
-
-
-def day_before(expression: str, day: str) -> str:
-    """Return the last day before a day on which a schedule of some days starts an interval."""
+def is_on_day(day_fields: str, day: str) -> bool:
+    """Return whether the last three fields of a cron expression have a day."""
     from datetime import datetime
 
     from croniter import croniter  # as in cron_starts
 
-    found: datetime = croniter(expression, _time_on(expression, day)).get_prev(datetime)
-    return found.date().isoformat()
+    return bool(croniter.match(f"0 0 {day_fields}", datetime.fromisoformat(day)))
+
+
+def days_from(day_fields: str, day: str, *, forward: bool) -> Iterator[str]:
+    """Yield the days of the last three fields of a cron expression after a day, or before it."""
+    from datetime import datetime
+
+    from croniter import CroniterBadDateError, croniter  # as in cron_starts
+
+    walk = croniter(f"0 0 {day_fields}", datetime.fromisoformat(day))
+    try:
+        while True:
+            found: datetime = walk.get_next(datetime) if forward else walk.get_prev(datetime)
+            yield found.date().isoformat()
+    except (CroniterBadDateError, OverflowError, ValueError):  # the calendar ends
+        return
 
 
 def cron_starts(expression: str, tz: tzinfo, at: float) -> Iterator[tuple[int, str]]:
@@ -208,13 +215,6 @@ def _plain_calendar(expression: str) -> tuple[Grain, int, int] | None:
     if hour == "*":
         return (Grain.HOURLY, 0, int(minute)) if grain == Grain.DAILY else None
     return (grain, int(hour), int(minute)) if _is_number(hour) else None
-
-
-def _time_on(expression: str, day: str) -> datetime:
-    from datetime import datetime
-
-    minute, hour, *_ = expression.split()
-    return datetime.fromisoformat(day).replace(hour=int(hour), minute=int(minute))
 
 
 def _is_field(field: str, position: int) -> bool:

@@ -1,9 +1,10 @@
-"""The dataids of a job's work: as typed, in order, their intervals, and the days a schedule leaves out."""
+"""The dataids of a job's work: as typed, in order, and their intervals."""
 
 from __future__ import annotations
 
 from dataflow.errors import BadInput
 from dataflow.model.dataid import canonical_dataid, interval_of, previous_dataid
+from dataflow.model.days import day_before
 from dataflow.model.grain import Grain
 from dataflow.model.records import ON_DEMAND
 from dataflow.model.wording import quoted
@@ -17,21 +18,10 @@ if TYPE_CHECKING:
 DATE_LENGTH = len("2026-08-20")
 
 
-def leaves_days_out(grain: str, schedule: str) -> bool:
-    """Return whether a job has daily dataids but a schedule of some days only, such as weekdays."""
-    if grain != Grain.DAILY or not schedule:
-        return False
-    from dataflow.model.cron import has_some_days  # start-up: few jobs have such a schedule
-
-    return has_some_days(schedule)
-
-
 def previous_job_dataid(dataid: str, plan: Plan) -> str | None:
     """Return the dataid before in the job's own order; None as for `previous_dataid`."""
-    if leaves_days_out(plan.grain, plan.job.schedule):
-        from dataflow.model.cron import day_before
-
-        return day_before(plan.job.schedule, dataid)
+    if plan.days:
+        return day_before(plan.days, dataid)
     return previous_dataid(dataid, Grain(plan.grain), plan.timezone)
 
 
@@ -80,7 +70,7 @@ def find_interval(dataid: str, plan: Plan) -> tuple[datetime, datetime] | None:
         period = interval_of(dataid, grain, plan.timezone)
         if not has_schedule:
             return period
-        job, by_day = plan.job, leaves_days_out(plan.grain, schedule)
+        job, by_day = plan.job, grain is Grain.DAILY
         # A fixed step counts from the start of the schedule.
         found = named_interval(
             Schedule(schedule, job.timezone, job.start or None, None, False, by_day), dataid

@@ -6,7 +6,9 @@ Every mapping works in both directions, so a publisher can find its consumers' w
 from __future__ import annotations
 
 from dataflow.errors import BadInput
+from dataflow.model.coverage import Kind
 from dataflow.model.dataid import next_dataid, previous_dataid, sort_key
+from dataflow.model.days import day_after, day_before, has_day
 from dataflow.model.grain import Grain
 from dataflow.model.wording import did_you_mean, quoted
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from dataflow.model.records import Plan, PlanInput
 
 SAME = "same"  # the input's chunk of the work's own dataid
-PREVIOUS = "previous"  # the input's chunk one dataid before the work's
+PREVIOUS = "previous"  # the last chunk before the work's dataid that the input can have
 LATEST = "latest"  # the newest ready chunk, once it covers the work; see coverage.py
 KNOWN = (SAME, PREVIOUS, LATEST)
 
@@ -40,34 +42,47 @@ def check_mapping(mapping: str, grain: Grain) -> None:
         )
 
 
-def needed_dataids(mapping: str, dataid: str, grain: Grain, timezone: str, first: str | None) -> list[str]:
+def needed_dataids(mapping: str, dataid: str, source: Kind, first: str | None) -> list[str]:
     """Return the input's dataids that the work needs; none for `previous` at the job's first dataid.
 
-    none for `latest`, which depends on what is ready.
+    None for `latest`, which depends on what is ready.
     """
     if mapping == SAME:
         return [dataid]
     if mapping == LATEST:
         return []
-    if first is not None and sort_key(dataid, grain) <= sort_key(first, grain):
+    if first is not None and sort_key(dataid, source.grain) <= sort_key(first, source.grain):
         return []
-    return _list_of(previous_dataid(dataid, grain, timezone))
+    if source.days:
+        before = day_before(source.days, dataid)
+    else:
+        before = previous_dataid(dataid, source.grain, source.timezone)
+    return [] if before is None else [before]
 
 
 def needed_by(plan: Plan, source: PlanInput, dataid: str) -> list[str]:
     """Return the dataids of one input that a work of a job needs."""
-    first = plan.job.start or None
-    return needed_dataids(source.mapping, dataid, Grain(plan.grain), plan.timezone, first)
+    return needed_dataids(source.mapping, dataid, input_kind(plan, source), plan.job.start or None)
 
 
-def consumers_of(mapping: str, dataid: str, grain: Grain, timezone: str) -> list[str]:
+def input_kind(plan: Plan, source: PlanInput) -> Kind:
+    """Return how the dataids of an input are ordered, of which the work needs the same or the previous."""
+    return Kind(Grain(plan.grain), plan.timezone, source.days)
+
+
+def consumers_of(mapping: str, dataid: str, source: Kind) -> list[str]:
     """Return the dataids of the work that a chunk of the input calls for; `latest` calls for none."""
     if mapping == SAME:
         return [dataid]
     if mapping == LATEST:
         return []
-    return _list_of(next_dataid(dataid, grain, timezone))
-
-
-def _list_of(dataid: str | None) -> list[str]:
-    return [] if dataid is None else [dataid]
+    if not has_day(source.days, dataid):
+        return []
+    last = day_after(source.days, dataid) if source.days else None
+    found = []
+    while following := next_dataid(dataid, source.grain, source.timezone):
+        found.append(following)
+        if last is None or following == last:
+            break
+        dataid = following
+    return found

@@ -93,6 +93,7 @@ class PlanInput:
     dataset_id: int
     mapping: str
     dataset: Dataset
+    days: str = ""  # those it has, see days.py
 
 
 @record
@@ -125,6 +126,12 @@ class Plan:
     kind: str  # "" until something has run it
     inputs: tuple[PlanInput, ...]
     outputs: tuple[PlanOutput, ...]
+    days: str = ""  # those that all its inputs have, see days.py
+
+    @property
+    def datasets(self) -> list[Dataset]:
+        """What it reads and produces."""
+        return [*(item.dataset for item in self.inputs), *(item.dataset for item in self.outputs)]
 
     @property
     def is_pipeline(self) -> bool:
@@ -155,6 +162,11 @@ class Claimant:
     script_path: str = ""
     script_hash: str = ""
     job_script: str = ""  # the script as the job remembers it: relative to the project
+
+    @property
+    def actor(self) -> str:
+        """Who it is, in the journal."""
+        return f"{self.user}@{self.host}"
 
 
 @record
@@ -239,7 +251,6 @@ class ClaimResult:
     """The result of a claim: runs, or why to claim again (`calendar` is due, `plan` is out of date)."""
 
     runs: tuple[Run, ...] = ()
-    freed: tuple[LapsedRun, ...] = ()
     again: str = ""
 
 

@@ -128,7 +128,11 @@ def find_interval(schedule: Schedule, dataid: str) -> Interval | None:
 
 
 def named_interval(schedule: Schedule, dataid: str) -> Interval | None:
-    """Return the interval of a dataid, also before the schedule's start or after its end."""
+    """Return the interval of a dataid, also before the schedule's start or after its end.
+
+    None if the schedule never starts one of that name. One of BEYOND_CALENDAR if it does not end within the
+    calendar, or the dataid is not a time.
+    """
     from dataflow.model import clock
 
     grain = Grain.DAILY if schedule.by_day else grain_of(schedule)
@@ -145,8 +149,8 @@ def named_interval(schedule: Schedule, dataid: str) -> Interval | None:
     # The first contains midnight and may have begun the day before; clock changes may add another.
     for _ in range(3):
         ends_at, following = next(starts)
-        if found == dataid:
-            return Interval(dataid, begins_at, ends_at)
+        if found == dataid:  # of length 0 where the zone skipped the day
+            return Interval(dataid, begins_at, ends_at) if ends_at > begins_at else None
         begins_at, found = ends_at, following
     return None
 

@@ -58,7 +58,7 @@ def make_given(request: JobRequest, plan: Plan, face: Face) -> Given:
     passwords = open_passwords(plan, face.passphrase)
     local = request.config.environments.get(plan.job.name, {})
     environ = {} if request.clean_env else request.environ
-    signed = [secret for item in _datasets_of(plan) for secret in list_secret_parameters(item.location)]
+    signed = [secret for item in plan.datasets for secret in list_secret_parameters(item.location)]
     inherited = inherited_environment(environ, secrets, local)
     # Nobody has refused those that are too short to be redacted.
     others = [secret for secret in list_secrets(inherited) if len(secret) >= SHORTEST_GUESSED]
@@ -68,7 +68,7 @@ def make_given(request: JobRequest, plan: Plan, face: Face) -> Given:
 
 def open_passwords(plan: Plan, passphrase: Callable[[], str]) -> dict[str, str]:
     """Decrypt the passwords of the job's own datasets, by dataset name."""
-    records = {item.name: item.encryptedpass for item in _datasets_of(plan) if item.encryptedpass}
+    records = {item.name: item.encryptedpass for item in plan.datasets if item.encryptedpass}
     if not records:
         return {}
     from dataflow.secrets.cipher import decrypt  # start-up: only jobs with passwords pay for it
@@ -179,10 +179,6 @@ def write_context(path: str, prepared: Prepared, told: dict[str, str]) -> None:
             rest = rest[os.write(fd, rest) :]
     finally:
         os.close(fd)
-
-
-def _datasets_of(plan: Plan) -> list[Dataset]:
-    return [*(item.dataset for item in plan.inputs), *(item.dataset for item in plan.outputs)]
 
 
 def _fields(prefix: str, dataset: Dataset, dataid: str, location: str, version: int) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataflow.model.coverage import EVERYTHING
 from dataflow.model.record import record
 from dataflow.model.records import ChunkRow
-from dataflow.store import latest_inputs, pins, registry
+from dataflow.store import chunks, latest_inputs, pins, registry
 from dataflow.store.reads import Reads, first_of, time_text
 
 TYPE_CHECKING = False
@@ -36,14 +36,6 @@ class ChunkFacts:
 
 
 @record
-class ChunkKey:
-    """A chunk's dataid and its place in order."""
-
-    dataid: str
-    sort_key: str
-
-
-@record
 class ChunkCount:
     """How many chunks a dataset has, and the first and last in order."""
 
@@ -65,7 +57,10 @@ class PublishedChunk:
 
 @record
 class KeptVersion:
-    """One location of one version of a chunk; `current` if readers are sent there now."""
+    """One location of one version of a chunk; `current` if readers are sent there now.
+
+    `missing` is a file of it that no longer exists, for those who looked.
+    """
 
     version: int
     location: str
@@ -74,6 +69,7 @@ class KeptVersion:
     size: int | None
     published_at: str
     current: bool
+    missing: str = ""
 
 
 def _published(row: Row) -> PublishedChunk:
@@ -140,10 +136,9 @@ class ChunkReads(Reads):
         """Return the chunk of an input mapped `latest` that a claim made now would pin."""
         return self._read(lambda tx: latest_inputs.find_pin(tx, plan, source, dataid))
 
-    def find_newest_published(self, dataset_id: int) -> ChunkKey | None:
-        """Return the newest published chunk of a dataset, stale or not."""
-        row = self._find("reading.newest_chunk", dataset_id=dataset_id)
-        return None if row is None else ChunkKey(row[0], row[1])
+    def list_newer_snapshots(self, plan: Plan, dataid: str) -> list[str]:
+        """Return, per output, the newer snapshot that this dataid's would overwrite."""
+        return self._read(lambda tx: chunks.list_newer_snapshots(tx, plan, dataid))
 
     def find_newest_ready(self, dataset_id: int) -> PublishedChunk | None:
         """Return the newest ready chunk of a dataset."""

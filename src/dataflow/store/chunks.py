@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from typing import Any
 
-    from dataflow.model.records import PlanOutput
+    from dataflow.model.records import Plan, PlanOutput
     from dataflow.store.database import Transaction
 
     Pair = tuple[str, str]
@@ -30,12 +30,9 @@ def make_ready(
     has_one_place = (
         producer is not None and Dataset("", mode=producer[2], location=producer[3]).is_overwritten
     )
-    if again or has_one_place:
-        # No run may start writing to the shared location now. And what was ready must be known before it is
-        # published again.
-        tx.lock("publish.lock_dataset_alone", dataset_id=dataset_id)
-    else:
-        tx.lock("publish.lock_datasets", dataset_ids=[dataset_id])
+    # No run may start writing to the shared location now. And what was ready must be known before it is
+    # published again.
+    lock_dataset(tx, dataset_id, alone=again or has_one_place)
     if again:
         ready = {row[0] for row in tx.rows("publish.ready_among", dataset_id=dataset_id, **batch)}
     rows = tx.rows("publish.make_ready", dataset_id=dataset_id, again=again, **batch)
@@ -54,6 +51,14 @@ def make_ready(
     return len(changed)
 
 
+def lock_dataset(tx: Transaction, dataset_id: int, *, alone: bool) -> None:
+    """Lock out registrations of a dataset; all other publishers, too, if `alone`."""
+    if alone:
+        tx.lock("publish.lock_dataset_alone", dataset_id=dataset_id)
+    else:
+        tx.lock("publish.lock_datasets", dataset_ids=[dataset_id])
+
+
 def refuse_beside_writer(tx: Transaction, job_id: int, job: str, dataids: Collection[str] | None) -> None:
     """Refuse to publish a chunk that a run may be writing. None: all dataids share one location."""
     for run_id, dataid, host, is_live in tx.rows("publish.writers", job_id=job_id):
@@ -64,6 +69,18 @@ def refuse_beside_writer(tx: Transaction, job_id: int, job: str, dataids: Collec
                 f"Run {run_id} of {job}/{dataid} {found} on {host} and may be writing it; nothing was "
                 f"changed. {wait}"
             )
+
+
+def list_newer_snapshots(tx: Transaction, plan: Plan, dataid: str) -> list[str]:
+    """Return, per output, the newer snapshot that this dataid's would overwrite."""
+    found = []
+    for output in plan.outputs:
+        if not output.dataset.is_overwritten:
+            continue
+        newest = tx.find("reading.newest_chunk", dataset_id=output.dataset_id)
+        if newest is not None and newest[1] > sort_key(dataid, Grain(output.dataset.grain)):
+            found.append(f"{output.dataset.name} already holds the newer snapshot {newest[0]}")
+    return found
 
 
 @record

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataflow import errors
+from dataflow.model.coverage import kind_of
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.job_dataid import leaves_days_out, previous_job_dataid
+from dataflow.model.job_dataid import previous_job_dataid
 from dataflow.model.mapping import LATEST
 from dataflow.model.records import ClaimResult, Run
 from dataflow.model.status import WorkState
@@ -35,13 +36,14 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
         tx.lock("claim.lock_job", job_id=plan.job_id)
     if lapsed or is_far:
         leases.shorten(tx, plan.job_id)
-    freed = leases.free_lapsed(tx, plan, request) if lapsed or request.dead or request.killed else ()
+    if lapsed or request.dead or request.killed:
+        leases.free_lapsed(tx, plan, request)
     _end_waits(tx, plan.job_id, *waits)
     if not script_path and request.claimant.script_hash:  # otherwise the script could not be read
         path = request.claimant.job_script or request.claimant.script_path
         tx.run("claim.set_script_path", job_id=plan.job_id, script_path=path)
     if hold and not request.force:
-        return ClaimResult(freed=freed)
+        return ClaimResult()
     room = _room(tx, plan, limit, request)
     runs = []
     for token in request.tokens[:room]:
@@ -50,10 +52,10 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
             break
         run = _give(tx, plan, request, token, found)
         if run is None:
-            return ClaimResult(freed=freed, again="plan")
+            return ClaimResult(again="plan")
         runs.append(run)
     again = "calendar" if calendar_due and room and not runs and not request.force else ""
-    return ClaimResult(runs=tuple(runs), freed=freed, again=again)
+    return ClaimResult(tuple(runs), again)
 
 
 def _end_waits(tx: Transaction, job_id: int, are_over: bool, are_old: bool) -> None:
@@ -135,22 +137,15 @@ def _refuse_two_runs(tx: Transaction, work: str, found: tuple[Any, ...]) -> None
         raise errors.Conflict(
             f"{work} is RUNNING under run {run_id} on {host}. Wait for it, or: dataflow cancel {run_id}"
         )
-    if left_seconds is not None and has_kill_command:
-        raise errors.Conflict(
-            f"Run {run_id} of {work} was cancelled, and what it started outside its process may still "
-            "be running. Stop it first: RunJob --kill-command COMMAND SCRIPT"
-        )
     if left_seconds is not None:
-        raise errors.Conflict(
-            f"Run {run_id} of {work} was cancelled and may still be ending on {host}. "
-            f"Wait {int(left_seconds) + 1} s and run the same command again."
-        )
+        ending, command = leases.describe_ending(host, has_kill_command, left_seconds)
+        raise errors.Conflict(f"Run {run_id} of {work} {ending}. {command}")
 
 
 def _make_forced(tx: Transaction, plan: Plan, dataid: str) -> None:
     key = sort_key(dataid, Grain(plan.grain))
     has_latest = any(source.mapping == LATEST for source in plan.inputs)
-    if has_latest or leaves_days_out(plan.grain, plan.job.schedule):
+    if has_latest or plan.days:
         latest_inputs.lock(tx, plan.job_id)
     row = tx.find(
         "claim.insert_forced_work",
@@ -161,10 +156,10 @@ def _make_forced(tx: Transaction, plan: Plan, dataid: str) -> None:
         ordered=plan.job.ordered,
     )
     if row is not None:
-        tx.run("claim.insert_forced_inputs", work_id=row[0], job_id=plan.job_id, dataid=dataid)
-        tx.run("publish.count_missing", **tx.calls(consumers.to_work(plan.job_id, [dataid])))
-        order = (plan.grain, plan.timezone, plan.job.start)
-        consumers.waive_inputs(tx, plan.job_id, order, [dataid])
+        tx.run("claim.insert_forced_inputs", work_id=row[0], job_id=plan.job_id)
+        if plan.days:  # elsewhere a ready chunk would have created the work
+            consumers.count_ready(tx, plan.job_id, [dataid])
+        consumers.waive_inputs(tx, plan.job_id, kind_of(plan), plan.job.start, [dataid])
         if has_latest:
             latest_inputs.cover(tx, plan.job_id, [(dataid, key)])
 
@@ -217,17 +212,10 @@ def _give(
         )
     pinned = pins.pin_inputs(tx, plan, run_id, dataid)
     replaces = pins.close_outputs(tx, plan, dataid, run_id)
-    entry = JournalEntry(
-        action="force" if request.force else "claim",
-        actor=claimant.user + "@" + claimant.host,
-        job=plan.job.name,
-        dataid=dataid,
-        run_id=run_id,
-        from_state=state,
-        to_state=WorkState.RUNNING,
-        why=f"received the credentials of {', '.join(request.credentials)}" if request.credentials else "",
-    )
-    write_journal(tx, entry)
+    action = "force" if request.force else "claim"
+    why = f"received the credentials of {', '.join(request.credentials)}" if request.credentials else ""
+    work, moved = (plan.job.name, "", dataid, run_id), (state, WorkState.RUNNING)
+    write_journal(tx, JournalEntry(action, claimant.actor, *work, *moved, why=why))
     lease = (request.lease_seconds, request.grace_seconds)
     identity = (run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, claimant.token)
     return Run(*identity, *lease, pinned, replaces, is_first=not earlier_run_id)

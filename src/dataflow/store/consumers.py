@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+from dataflow.model.coverage import Kind
 from dataflow.model.dataid import sort_key
+from dataflow.model.days import has_day
 from dataflow.model.grain import Grain
-from dataflow.model.job_dataid import leaves_days_out
 from dataflow.model.mapping import LATEST, PREVIOUS, SAME, consumers_of, needed_dataids
 from dataflow.model.record import record
 from dataflow.store import latest_inputs
@@ -41,23 +42,25 @@ class Consumer:
     covering: int
     source_grain: str
     source_timezone: str
-    schedule: str
+    days: str
+    source_days: str
 
     @property
-    def leaves_days_out(self) -> bool:
-        """True if the job has daily dataids but its schedule has only some of the days."""
-        return leaves_days_out(self.grain, self.schedule)
+    def kind(self) -> Kind:
+        """How the input's dataids are ordered."""
+        return Kind(Grain(self.grain), self.timezone, self.source_days)
 
-    def has_day(self, dataid: str) -> bool:
-        """Return whether the schedule has a day, if it leaves days out."""
-        from dataflow.model.cron import is_on_day  # start-up: few schedules leave days out
+    def creates(self, dataid: str) -> bool:
+        """Return whether a chunk of the input creates the work of a dataid.
 
-        return is_on_day(self.schedule, dataid)
+        Not on a day that another input leaves out; but a chunk that was forced, on a day that its own dataset
+        leaves out, does.
+        """
+        return has_day(self.days, dataid) or self.is_forced(dataid)
 
-    @property
-    def order(self) -> tuple[str, str, str]:
-        """What determines the order of the job's dataids."""
-        return self.grain, self.timezone, self.first
+    def is_forced(self, chunk: str) -> bool:
+        """Return whether a chunk that work of the same day needs is on a day that its dataset leaves out."""
+        return self.mapping == SAME and not has_day(self.source_days, chunk)
 
     def calls(self, pairs: Iterable[Pair]) -> list[Call]:
         """The calls from this input to some work of the job."""
@@ -119,7 +122,7 @@ def arrive(
     if not calls:
         return []
     for consumer in consumers:
-        if consumer.covering or consumer.leaves_days_out:
+        if consumer.covering or consumer.days:
             latest_inputs.lock(tx, consumer.job_id)
     calling = _calling(consumers, calls)
     rows = tx.rows("publish.insert_work", **tx.calls(calling)) if calling else []
@@ -142,19 +145,30 @@ def arrive(
     return known
 
 
-def waive_inputs(tx: Transaction, job_id: int, order: tuple[str, str, str], dataids: Iterable[str]) -> None:
-    """Waive the `previous` inputs of work that has no predecessor.
-
-    `order` is the job's grain, time zone and first dataid, which together determine the order.
-    """
-    grain, timezone, first = order
-    facts = (Grain(grain), timezone, first or None)
-    waived = [dataid for dataid in dataids if not needed_dataids(PREVIOUS, dataid, *facts)]
+def waive_inputs(tx: Transaction, job_id: int, kind: Kind, first: str, dataids: Iterable[str]) -> None:
+    """Waive the `previous` inputs of work that has no predecessor; `first` is the job's first dataid."""
+    waived = [dataid for dataid in dataids if not needed_dataids(PREVIOUS, dataid, kind, first or None)]
     if waived:
         tx.run("publish.waive_inputs", job_id=job_id, **tx.batch([(dataid, "") for dataid in waived]))
         calls = tx.calls(to_work(job_id, waived))
         tx.run("publish.count_missing", **calls)
         tx.run("publish.arrive", **calls)
+
+
+def count_ready(tx: Transaction, job_id: int, dataids: Sequence[str]) -> None:
+    """Count the ready chunks that did not create this work, because its day is left out."""
+    calls: list[Call] = []
+    for consumer in list_consumers(tx, (), job_id):
+        for dataid in dataids:
+            needed = needed_dataids(consumer.mapping, dataid, consumer.kind, None)
+            batch = tx.batch([(chunk, "") for chunk in needed])
+            if needed and tx.rows("publish.ready_among", dataset_id=consumer.dataset_id, **batch):
+                calls += consumer.calls([(dataid, "")])
+    if calls:
+        tx.run("publish.set_present", **tx.calls(calls))
+    parameters = tx.calls(to_work(job_id, dataids))
+    tx.run("publish.count_missing", **parameters)
+    tx.run("publish.arrive", **parameters)
 
 
 def do_again(tx: Transaction, calls: Sequence[Call], reason: str, resubmitted: bool = False) -> list[str]:
@@ -173,11 +187,15 @@ def _others_changed(
 ) -> list[tuple[int, Pair]]:
     """Update consumers that read the chunks their mapping names; return the outputs that became stale."""
     known = arrive(tx, consumers, {key: change.gained for key, change in changes.items()})
+    for consumer in consumers:
+        gained = changes[consumer.dataset_id].gained if consumer.source_days else ()
+        if forced := [dataid for dataid, _ in gained if consumer.is_forced(dataid)]:
+            count_ready(tx, consumer.job_id, forced)
     if known and any(change.by_clock for change in changes.values()):
         tx.run("publish.call_by_clock", **tx.calls(known))
     if lost := _calls_of(consumers, {key: change.lost for key, change in changes.items()}):
         for consumer in consumers:
-            if consumer.leaves_days_out:
+            if consumer.days:
                 latest_inputs.lock(tx, consumer.job_id)
         _depart(tx, lost)
     renewed = _calls_of(consumers, {key: change.renewed for key, change in changes.items()})
@@ -215,7 +233,8 @@ def _complete(tx: Transaction, consumers: Sequence[Consumer], made: Sequence[Cal
             continue
         pairs = [(dataid, key) for job_id, _, dataid, key, _ in made if job_id == consumer.job_id]
         if consumer.lagging and pairs:
-            waive_inputs(tx, consumer.job_id, consumer.order, [dataid for dataid, _ in pairs])
+            dataids = [dataid for dataid, _ in pairs]
+            waive_inputs(tx, consumer.job_id, consumer.kind, consumer.first, dataids)
         if consumer.covering and pairs:
             latest_inputs.cover(tx, consumer.job_id, pairs)
 
@@ -259,11 +278,11 @@ def _calls_of(consumers: Iterable[Consumer], chunks: Mapping[int, Sequence[Pair]
 
 
 def _calling(consumers: Sequence[Consumer], calls: list[Call]) -> list[Call]:
-    """Return the calls that create work; not those on days that the schedule of the job leaves out."""
-    some_days = {item.job_id: item for item in consumers if item.leaves_days_out}
+    """Return the calls that create work."""
+    some_days = {(item.job_id, item.position): item for item in consumers if item.days}
     if not some_days:
         return calls
-    return [call for call in calls if call[0] not in some_days or some_days[call[0]].has_day(call[2])]
+    return [call for call in calls if call[:2] not in some_days or some_days[call[:2]].creates(call[2])]
 
 
 def _work_of(consumer: Consumer, chunks: Sequence[Pair]) -> Sequence[Pair]:
@@ -275,7 +294,7 @@ def _work_of(consumer: Consumer, chunks: Sequence[Pair]) -> Sequence[Pair]:
         return [(dataid, sort_key(dataid, grain)) for dataid, _ in chunks]
     served = []
     for dataid, _ in chunks:
-        for work in consumers_of(consumer.mapping, dataid, grain, consumer.timezone):
+        for work in consumers_of(consumer.mapping, dataid, consumer.kind):
             served.append((work, sort_key(work, grain)))
     return served
 

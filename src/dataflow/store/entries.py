@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from dataflow import errors
-from dataflow.model.job_dataid import leaves_days_out
+from dataflow.model.days import EVERY_DAY
 from dataflow.model.mapping import LATEST
 from dataflow.model.record import names_of, record, replace
 from dataflow.store import latest_inputs, registry
@@ -25,13 +25,18 @@ BATCH = 2000
 
 @record
 class JobEntry:
-    """A checked job to write, with its new or changed calendars; `inputs` includes its own calendar."""
+    """A checked job to write, with its new or changed calendars; `inputs` includes its own calendar.
+
+    `days` are those that the job has, `input_days` those that each of its inputs has.
+    """
 
     job: Job
     inputs: tuple[JobInput, ...]
     grain: str
     timezone: str
     calendars: tuple[tuple[Dataset, Calendar], ...] = ()
+    days: str = EVERY_DAY
+    input_days: tuple[str, ...] = ()
 
 
 def write_dataset(tx: Transaction, dataset: Dataset) -> int:
@@ -59,13 +64,10 @@ def write_datasets(tx: Transaction, datasets: Sequence[Dataset]) -> dict[str, in
     return ids
 
 
-def write_jobs(tx: Transaction, entries: Sequence[JobEntry]) -> None:
+def _write_jobs(
+    tx: Transaction, entries: Sequence[JobEntry], before: Mapping[str, Plan], ids: Mapping[str, int]
+) -> None:
     """Register or change jobs, and rebuild the work of jobs whose work is created differently now."""
-    before = {plan.job.name: plan for plan in registry.find_plans(tx, [entry.job.name for entry in entries])}
-    ids = _dataset_ids(tx, entries)
-    # Former inputs too: a chunk that arrives now must not be counted for another input's position.
-    former = {source.dataset_id for plan in before.values() for source in plan.inputs}
-    tx.lock("registration.lock_datasets", dataset_ids=sorted({*ids.values(), *former}))
     for entry in entries:
         # An output may move from one job to another in one registration, in either order.
         if entry.job.name in before:
@@ -78,23 +80,23 @@ def write_jobs(tx: Transaction, entries: Sequence[JobEntry]) -> None:
     _follow(tx, entries, job_ids, before, reaches)
 
 
-def write_entries(
-    tx: Transaction, datasets: Sequence[Dataset], jobs: Sequence[JobEntry], before: Mapping[str, Plan]
-) -> None:
-    """Write datasets and jobs that were checked together; `before` holds those jobs that exist."""
-    names = {dataset.name for dataset in datasets}
-    for entry in jobs:
-        names.update(item.dataset for item in entry.inputs)
-        names.update(entry.job.outputs)
+def write_entries(tx: Transaction, datasets: Sequence[Dataset], jobs: Sequence[JobEntry]) -> None:
+    """Write datasets and jobs that were checked together."""
+    before = {plan.job.name: plan for plan in registry.find_plans(tx, [entry.job.name for entry in jobs])}
+    used = {name for entry in jobs for name in (*(item.dataset for item in entry.inputs), *entry.job.outputs)}
+    names = used | {dataset.name for dataset in datasets}
+    ids = {name: found[0] for name, found in registry.find_datasets(tx, sorted(names)).items()}
+    # Former inputs too: a chunk that arrives now must not be counted for another input's position.
     former = {source.dataset_id for plan in before.values() for source in plan.inputs}
-    known = {found[0] for found in registry.find_datasets(tx, sorted(names)).values()}
     # All locks at once and by id, before any row is written: publishers take them in the same order.
-    tx.lock("registration.lock_datasets", dataset_ids=sorted(known | former))
+    tx.lock("registration.lock_datasets", dataset_ids=sorted({*ids.values(), *former}))
     calendars = [pair for entry in jobs for pair in entry.calendars]
-    ids = write_datasets(tx, [*datasets, *(dataset for dataset, _ in calendars)])
+    ids |= write_datasets(tx, [*datasets, *(dataset for dataset, _ in calendars)])
+    for name in sorted(used - ids.keys()):
+        raise errors.UnknownName(f"No dataset {name}. Register it: dataflow dataset add {name}")
     for dataset, calendar in calendars:
         registry.upsert_calendar(tx, ids[dataset.name], calendar)
-    write_jobs(tx, jobs)
+    _write_jobs(tx, jobs, before, ids)
     for entry in jobs:
         plan = before.get(entry.job.name)
         if plan and plan.job.schedule and not entry.job.schedule:
@@ -123,16 +125,6 @@ def change_passwords(tx: Transaction, records: Sequence[tuple[Dataset, str]], ac
     return changed
 
 
-def _dataset_ids(tx: Transaction, entries: Sequence[JobEntry]) -> dict[str, int]:
-    names = {
-        name for entry in entries for name in (*(item.dataset for item in entry.inputs), *entry.job.outputs)
-    }
-    ids = {name: found[0] for name, found in registry.find_datasets(tx, sorted(names)).items()}
-    for name in sorted(names - ids.keys()):
-        raise errors.UnknownName(f"No dataset {name}. Register it: dataflow dataset add {name}")
-    return ids
-
-
 def _replace_parts(
     tx: Transaction, entries: Sequence[JobEntry], job_ids: Mapping[str, int], ids: Mapping[str, int]
 ) -> None:
@@ -145,9 +137,10 @@ def _replace_parts(
     variables: list[dict[str, Any]] = []
     for entry in entries:
         job_id = job_ids[entry.job.name]
-        for position, item in enumerate(entry.inputs):
+        input_days = entry.input_days or (EVERY_DAY,) * len(entry.inputs)
+        for position, (item, days) in enumerate(zip(entry.inputs, input_days, strict=True)):
             where = {"job_id": job_id, "position": position, "dataset_id": ids[item.dataset]}
-            inputs.append(where | {"mapping": item.mapping})
+            inputs.append(where | {"mapping": item.mapping, "days": days})
         for position, name in enumerate(entry.job.outputs):
             outputs.append({"job_id": job_id, "position": position, "dataset_id": ids[name]})
         for name, value in entry.job.environment:
@@ -195,9 +188,8 @@ def _reaches_of(tx: Transaction, plan: Plan) -> list[Row]:
 
 def _shape_of_work(plan: Plan) -> tuple[object, ...]:
     """What a job's work is created from: while it is unchanged, existing work can stay."""
-    inputs = tuple((item.position, item.dataset_id, item.mapping) for item in plan.inputs)
-    days = plan.job.schedule if leaves_days_out(plan.grain, plan.job.schedule) else ""
-    return inputs, plan.grain, plan.timezone, days, plan.job.start, plan.job.ordered, plan.job.priority
+    inputs = tuple((item.position, item.dataset_id, item.mapping, item.days) for item in plan.inputs)
+    return inputs, plan.grain, plan.timezone, plan.days, plan.job.start, plan.job.ordered, plan.job.priority
 
 
 def _place_of(dataset: Dataset) -> tuple[str, ...]:
@@ -215,7 +207,7 @@ def _dataset_record(dataset: Dataset) -> dict[str, Any]:
 def _job_record(entry: JobEntry) -> dict[str, Any]:
     parts = ("inputs", "outputs", "environment")
     fields = {name: getattr(entry.job, name) for name in names_of(entry.job) if name not in parts}
-    return fields | {"grain": str(entry.grain), "grain_timezone": entry.timezone}
+    return fields | {"grain": str(entry.grain), "grain_timezone": entry.timezone, "days": entry.days}
 
 
 def _batches(records: Sequence[dict[str, Any]]) -> Iterator[Sequence[dict[str, Any]]]:

@@ -39,7 +39,7 @@ class DatasetGrain:
     grain: str
     timezone: str
     is_calendar: bool
-    schedule: str  # of the job that produces it
+    days: str  # of the job that produces it
 
 
 @record
@@ -61,8 +61,8 @@ class JobReads(Reads):
     def list_dataset_grains(self) -> list[DatasetGrain]:
         """Return the grain of each dataset, by name."""
         return [
-            DatasetGrain(dataset_id, name, grain, timezone, bool(is_calendar), schedule)
-            for dataset_id, name, grain, timezone, is_calendar, schedule in self._rows("status.datasets")
+            DatasetGrain(dataset_id, name, grain, timezone, bool(is_calendar), days)
+            for dataset_id, name, grain, timezone, is_calendar, days in self._rows("status.datasets")
         ]
 
     def list_plans(self) -> list[Plan]:

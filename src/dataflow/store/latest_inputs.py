@@ -5,7 +5,7 @@ Work up to `reach` has the input, later work does not. Both are stored with the 
 
 from __future__ import annotations
 
-from dataflow.model.coverage import EVERYTHING, NOTHING, Kind, find_dataid_bounds, find_reach
+from dataflow.model.coverage import EVERYTHING, NOTHING, Kind, find_dataid_bounds, find_reach, kind_of
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST
@@ -51,18 +51,16 @@ def move_reach(tx: Transaction, consumer: Consumer, change: ChunkChange) -> tupl
 
 def measure(tx: Transaction, plan: Plan) -> None:
     """Recompute what each input mapped `latest` covers."""
-    job = Kind(Grain(plan.grain), plan.timezone)
     for source in plan.inputs:
         if source.mapping != LATEST:
             continue
         newest = _newest_ready(tx, source.dataset_id, EVERYTHING)
-        kind = Kind(Grain(source.dataset.grain), source.dataset.timezone)
         tx.run(
             "cover.set_reach",
             job_id=plan.job_id,
             position=source.position,
             newest=newest[1] if newest else NOTHING,
-            reach=find_reach(newest[0], kind, job) if newest else NOTHING,
+            reach=find_reach(newest[0], kind_of(source.dataset), kind_of(plan)) if newest else NOTHING,
         )
 
 

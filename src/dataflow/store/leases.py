@@ -34,14 +34,13 @@ class Taken:
     alone: bool
 
 
-def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> tuple[LapsedRun, ...]:
-    """Take work back from dead runs and return these runs."""
+def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> None:
+    """Take work back from dead runs."""
     for run_id in request.killed:
         if (revoked := tx.find("claim.end_revoked", run_id=run_id)) is not None:
             tx.run("operate.acknowledge_work", work_id=revoked[0], run_id=run_id)
     names = tx.names(request.dead)
     rows = tx.rows("claim.list_lapsed", job_id=plan.job_id, any_kind=False, **tx.ids(request.killed), **names)
-    freed = []
     for lapsed in [_lapsed_from_row(row) for row in rows]:
         reason = f"run {lapsed.run_id} on {lapsed.host} died or lost its lease"
         if tx.find("claim.free_run", run_id=lapsed.run_id, reason=reason, **names) is None:
@@ -49,19 +48,17 @@ def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> tuple[Lap
         state = free_work(tx, lapsed.work_id, lapsed.run_id, reason)
         if state is None:
             continue
-        entry = JournalEntry(
-            action="free",
-            actor=request.claimant.user + "@" + request.claimant.host,
-            job=plan.job.name,
-            dataid=lapsed.dataid,
-            run_id=lapsed.run_id,
-            from_state=WorkState.RUNNING,
-            to_state=state[0],
-            why=reason,
-        )
-        write_journal(tx, entry)
-        freed.append(lapsed)
-    return tuple(freed)
+        work, moved = (plan.job.name, "", lapsed.dataid, lapsed.run_id), (WorkState.RUNNING, state[0])
+        write_journal(tx, JournalEntry("free", request.claimant.actor, *work, *moved, why=reason))
+
+
+def describe_ending(host: str, has_kill_command: bool, left_seconds: float) -> tuple[str, str]:
+    """Return why a revoked run is in the way, as the end of a sentence, and what to do about it."""
+    if has_kill_command:
+        ending = "was cancelled, and what it started outside its process may still be running"
+        return ending, "Stop it first: RunJob --kill-command COMMAND SCRIPT"
+    wait = f"Wait {int(left_seconds) + 1} s and run the same command again."
+    return f"was cancelled and may still be ending on {host}", wait
 
 
 def shorten(tx: Transaction, job_id: int) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataflow import errors
-from dataflow.model.dataid import sort_key
-from dataflow.model.grain import Grain
 from dataflow.model.record import replace
 from dataflow.model.records import Publication
 from dataflow.model.status import RunOutcome, WorkState
@@ -35,7 +33,8 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
     if ending.outcome is RunOutcome.DONE:
         # An unread input arrives under this lock: it is seen below, or finds the work done.
         tx.lock("finish.lock_work", work_id=run.work_id)
-        ending = _unless_superseded(tx, plan, ending)
+        if newer := chunks.list_newer_snapshots(tx, plan, run.dataid):
+            ending = replace(ending, outcome=RunOutcome.FAILED, reason=newer[0], final=True)
     _end_run(tx, ending)
     outdated = ending.outcome in TRIED and _is_outdated(tx, ending)
     state = _settle(tx, plan, ending, outdated)
@@ -43,17 +42,8 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
         _publish(tx, plan, ending, outdated)
     elif ending.untouched:
         chunks.make_clean(tx, run.run_id)
-    entry = JournalEntry(
-        action="finish",
-        actor=actor,
-        job=run.job,
-        dataid=run.dataid,
-        run_id=run.run_id,
-        from_state=WorkState.RUNNING,
-        to_state=state,
-        why=ending.reason or ending.outcome,
-    )
-    write_journal(tx, entry)
+    moved, why = (WorkState.RUNNING, state), ending.reason or ending.outcome
+    write_journal(tx, JournalEntry("finish", actor, run.job, "", run.dataid, run.run_id, *moved, why=why))
     return state
 
 
@@ -70,27 +60,8 @@ def find_finished(tx: Transaction, ending: Ending) -> bool:
 
 def _lock_outputs(tx: Transaction, plan: Plan) -> None:
     """Lock out registrations of the outputs, and all other publishers of an overwritten snapshot."""
-    alone = {output.dataset_id for output in plan.outputs if output.dataset.is_overwritten}
-    ids = sorted(output.dataset_id for output in plan.outputs)
-    if not alone:
-        tx.lock("publish.lock_datasets", dataset_ids=ids)
-        return
-    for dataset_id in ids:  # one by one: all locks are taken in the order of ids
-        if dataset_id in alone:
-            tx.lock("publish.lock_dataset_alone", dataset_id=dataset_id)
-        else:
-            tx.lock("publish.lock_datasets", dataset_ids=[dataset_id])
-
-
-def _unless_superseded(tx: Transaction, plan: Plan, ending: Ending) -> Ending:
-    for output in plan.outputs:
-        if not output.dataset.is_overwritten:
-            continue
-        newest = tx.find("reading.newest_chunk", dataset_id=output.dataset_id)
-        if newest is not None and newest[1] > sort_key(ending.run.dataid, Grain(output.dataset.grain)):
-            reason = f"{output.dataset.name} already holds the newer snapshot {newest[0]}"
-            return replace(ending, outcome=RunOutcome.FAILED, reason=reason, final=True)
-    return ending
+    for output in sorted(plan.outputs, key=lambda output: output.dataset_id):  # all locks go by id
+        chunks.lock_dataset(tx, output.dataset_id, alone=output.dataset.is_overwritten)
 
 
 def _end_run(tx: Transaction, ending: Ending) -> None:

@@ -299,7 +299,7 @@ class PostgresDatabase:
                 if time.monotonic() > deadline:
                     raise self._translate(error) from error
             except CONNECTION as error:
-                self._forget_connection()
+                self.close()
                 if time.monotonic() > deadline or not may_pass(error):
                     raise self._translate(error) from error
             except errors.StoreUnreachable:
@@ -318,14 +318,9 @@ class PostgresDatabase:
                 found = postgres_schema.find_version(self._connection)
                 postgres_schema.check_version(found, self._shown, self._schema)
             except BaseException:
-                self._forget_connection()
+                self.close()
                 raise
         return self._connection
-
-    def _forget_connection(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
 
     def _connect(self) -> psycopg.Connection[Row]:
         lock, statement, connect, unacknowledged = self._limits()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from dataflow import errors
+from dataflow.model.days import EVERY_DAY, has_day
 from dataflow.model.mapping import LATEST
 from dataflow.model.record import record
 from dataflow.model.records import (
@@ -18,7 +19,7 @@ from dataflow.model.records import (
     PlanInput,
     PlanOutput,
 )
-from dataflow.store import consumers
+from dataflow.store import consumers, leases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -195,14 +196,10 @@ def refuse_beside_runs(tx: Transaction, job_id: int, refusal: str, lapsed: bool 
         return
     run_id, host, is_live, has_kill_command, left_seconds = row
     if is_live:
-        why, command = f"run {run_id} is running on {host}", f"Wait for it, or: dataflow cancel {run_id}"
-    elif has_kill_command:
-        why = f"run {run_id} was cancelled, and what it started outside its process may still be running"
-        command = "Stop it first: RunJob --kill-command COMMAND SCRIPT"
+        why, command = f"is running on {host}", f"Wait for it, or: dataflow cancel {run_id}"
     else:
-        why = f"run {run_id} was cancelled and may still be ending on {host}"
-        command = f"Wait {int(left_seconds) + 1} s and run the same command again."
-    raise errors.Conflict(f"{refusal}: {why}. Nothing was changed. {command}")
+        why, command = leases.describe_ending(host, has_kill_command, left_seconds)
+    raise errors.Conflict(f"{refusal}: run {run_id} {why}. Nothing was changed. {command}")
 
 
 def remove_job(tx: Transaction, plan: Plan) -> None:
@@ -243,10 +240,10 @@ def rebuild_work(tx: Transaction, job_id: int, job: Job) -> None:
         ordered=job.ordered,
     )
     readers = consumers.list_consumers(tx, (), job_id)
-    if readers and readers[0].leaves_days_out:
-        left_out = [(dataid, "") for dataid in _work_dataids(tx, job_id) if not readers[0].has_day(dataid)]
-        if left_out:
-            tx.run("registration.delete_left_out", job_id=job_id, **tx.batch(left_out))
+    days = readers[0].days if readers else EVERY_DAY
+    if left_out := _list_left_out(tx, job_id, days):
+        batch = tx.batch([(dataid, "") for dataid in left_out])
+        tx.run("registration.delete_left_out", job_id=job_id, **batch)
     tx.run("registration.insert_work_inputs", job_id=job_id)
     if any(row[3] == LATEST for row in inputs):
         tx.run("registration.count_missing", job_id=job_id)
@@ -254,14 +251,22 @@ def rebuild_work(tx: Transaction, job_id: int, job: Job) -> None:
         # The chunks of a latest input call for no work, so skip them.
         if consumer.mapping != LATEST:
             if consumer.lagging:
-                consumers.waive_inputs(tx, job_id, consumer.order, _work_dataids(tx, job_id))
+                dataids = _work_dataids(tx, job_id)
+                consumers.waive_inputs(tx, job_id, consumer.kind, consumer.first, dataids)
             _arrive_all(tx, consumer)
+    if left_out := _list_left_out(tx, job_id, days):
+        consumers.count_ready(tx, job_id, left_out)
     tx.run("registration.delete_uncalled_inputs", job_id=job_id)
     tx.run("registration.delete_uncalled", job_id=job_id)
 
 
 def _work_dataids(tx: Transaction, job_id: int) -> list[str]:
     return [row[0] for row in tx.rows("registration.work_dataids", job_id=job_id)]
+
+
+def _list_left_out(tx: Transaction, job_id: int, days: str) -> list[str]:
+    """Return the work of a job on days that it leaves out."""
+    return [dataid for dataid in _work_dataids(tx, job_id) if not has_day(days, dataid)] if days else []
 
 
 def _arrive_all(tx: Transaction, consumer: consumers.Consumer) -> None:
@@ -288,8 +293,8 @@ def _plans_from_rows(tx: Transaction, rows: Sequence[Row]) -> list[Plan]:
     """Return jobs with their parts, read for all of them at once."""
     ids = tx.ids([row[0] for row in rows])
     inputs: dict[int, list[PlanInput]] = {}
-    for job_id, position, dataset_id, mapping, *dataset in tx.rows("registration.job_inputs", **ids):
-        item = PlanInput(position, dataset_id, mapping, dataset_from_row(tuple(dataset)))
+    for job_id, position, dataset_id, mapping, days, *dataset in tx.rows("registration.job_inputs", **ids):
+        item = PlanInput(position, dataset_id, mapping, dataset_from_row(tuple(dataset)), days)
         inputs.setdefault(job_id, []).append(item)
     outputs: dict[int, list[PlanOutput]] = {}
     for job_id, dataset_id, *dataset in tx.rows("registration.job_outputs", **ids):
@@ -312,9 +317,9 @@ def _plan_from_row(
         [item.dataset.name for item in outputs],
         environment,
     )
-    grain, grain_timezone, _, script_path, revision, kind = row[15:]
+    grain, grain_timezone, _, script_path, revision, kind, days = row[15:]
     if not kind and script_path == PIPELINE:  # registered by a worker of a version that stores no kind
         own = ("today", calendar_name(job.name))
         kind = VIEW if any(item.dataset.name not in own for item in inputs) else DATASET
     facts = (grain, grain_timezone, script_path, kind)
-    return Plan(row[0], job, revision, *facts, tuple(inputs), tuple(outputs))
+    return Plan(row[0], job, revision, *facts, tuple(inputs), tuple(outputs), days)

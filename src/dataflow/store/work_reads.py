@@ -67,6 +67,14 @@ class BadEnding:
 
 
 @record
+class SkippedWork:
+    """Waiting work of a job whose interval a calendar has skipped: how much, and the first of it."""
+
+    count: int
+    first: str
+
+
+@record
 class UnreadWork:
     """Done work that lacks no input: how much, and the first and last of it."""
 
@@ -130,6 +138,10 @@ class WorkReads(Reads):
     def find_first_in_state(self, job_id: int, state: WorkState) -> str | None:
         """Return the dataid of the first work in a state that is not DONE, in claim order."""
         return _text(self._find("reading.first_open", job_id=job_id, state=state.value))
+
+    def find_first_waiting(self, job_id: int) -> str | None:
+        """Return the dataid of the first WAITING work, in claim order, that no calendar has skipped."""
+        return _text(self._find("explain.first_waiting", job_id=job_id))
 
     def find_first_claimable(self, job_id: int) -> str | None:
         """Return the dataid that the next claim of an unordered job takes."""
@@ -216,6 +228,11 @@ class WorkReads(Reads):
     def find_waiting_since(self, job_id: int) -> Any | None:
         """Return since when WAITING work of a paced job is called for and has its turn; None for none."""
         return first_of(self._find("status.waiting_since", job_id=job_id))
+
+    def list_skipped_work(self) -> dict[int, SkippedWork]:
+        """Return the WAITING work whose interval a calendar has skipped, by job id."""
+        rows = self._rows("status.skipped_work")
+        return {job_id: SkippedWork(count, first) for job_id, count, first in rows}
 
     def list_miscounted_work(self, most: int) -> list[WrongWork]:
         """Return work whose count of missing inputs is not that of its own rows."""

@@ -10,9 +10,9 @@ from dataflow.model import clock
 from dataflow.model.cron import ONCE, has_some_days, is_step, step_seconds
 from dataflow.model.grain import Grain
 from dataflow.model.interval_starts import interval_starts
-from dataflow.model.record import record
+from dataflow.model.record import record, replace
 from dataflow.model.records import ON_DEMAND
-from dataflow.model.schedule import ONCE_DATAID, find_start_moment
+from dataflow.model.schedule import ONCE_DATAID, find_start_moment, named_interval
 from dataflow.model.wording import quoted
 from dataflow.pipelines.declare.timing import Timing
 
@@ -46,22 +46,16 @@ def interval_of(timing: Timing, dataid: str, by_day: bool | None = None) -> Span
     grain = Grain.DAILY if by_day else timing.grain
     moment_at = _moment_in(timing.schedule, dataid, grain, tz)
     try:
-        found, span = _span_around(timing, moment_at, by_day)
+        found = named_interval(replace(timing.parsed, by_day=by_day), dataid)
     except clock.BEYOND_CALENDAR as error:
         raise BadInput(f"{quoted(dataid)} is not an interval that ends within the calendar.") from error
-    if found != dataid:
+    if found is None:
+        _, nearest = next(interval_starts(timing.schedule, tz, moment_at, by_day=by_day))
         raise BadInput(
-            f"{quoted(dataid)} is not an interval of the schedule {timing.schedule}; the nearest is {found}."
+            f"{quoted(dataid)} is not an interval of the schedule {timing.schedule}; the nearest is "
+            f"{nearest}."
         )
-    return span
-
-
-def _span_around(timing: Timing, moment_at: float, by_day: bool = False) -> tuple[str, Span]:
-    """The interval of a calendar that holds a moment, and its dataid."""
-    tz = clock.zone(timing.timezone)
-    starts = interval_starts(timing.schedule, tz, moment_at, by_day=by_day)
-    (begins_at, dataid), (ends_at, _) = next(starts), next(starts)
-    return dataid, Span(datetime.fromtimestamp(begins_at, tz), datetime.fromtimestamp(ends_at, tz))
+    return Span(datetime.fromtimestamp(found.start_at, tz), datetime.fromtimestamp(found.end_at, tz))
 
 
 def written_dataid(timing: Timing, dataid: str) -> str:
@@ -91,10 +85,12 @@ def list_samples(timing: Timing) -> list[Span]:
     """A few intervals of a schedule that lie far apart, as samples for all."""
     if timing.schedule == ONCE:
         return [interval_of(timing, ONCE_DATAID)]
-    moments = [sample.replace(tzinfo=clock.zone(timing.timezone)) for sample in SAMPLES]
+    tz = clock.zone(timing.timezone)
+    moments = [sample.replace(tzinfo=tz) for sample in SAMPLES]
     if timing.schedule == ON_DEMAND or is_step(timing.schedule):
         return [_span_from(timing, moment) for moment in moments]
-    return [_span_around(timing, moment.timestamp())[1] for moment in moments]
+    names = [next(interval_starts(timing.schedule, tz, moment.timestamp()))[1] for moment in moments]
+    return [interval_of(timing, name, by_day=False) for name in names]
 
 
 def span_of(dataid: str, grain: Grain, timezone: str) -> Span | None:

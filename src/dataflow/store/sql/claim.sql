@@ -211,14 +211,8 @@ ON CONFLICT (job_id, dataid) DO NOTHING
 RETURNING work_id
 
 -- name: insert_forced_inputs
--- A chunk is present only on a day that the schedule leaves out: elsewhere it would have called for the work.
 INSERT INTO work_input (work_id, position, needed, present)
-SELECT :work_id, i.position, 1, count(c.chunk_id)
-FROM job_input i
-LEFT JOIN chunk c ON i.mapping = 'same' AND c.dataset_id = i.dataset_id AND c.dataid = :dataid
-                 AND c.version > 0 AND NOT c.withdrawn AND NOT c.stale AND c.dirty_run_id IS NULL
-WHERE i.job_id = :job_id
-GROUP BY i.position
+SELECT :work_id, i.position, 1, 0 FROM job_input i WHERE i.job_id = :job_id
 
 -- name: pin_chunk
 -- An input chunk as the run will read it.

@@ -9,7 +9,7 @@ SELECT i.dataset_id, i.job_id, i.position, i.mapping, j.name, j.start_at, j.grai
        (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id),
        (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id AND x.mapping = 'previous'),
        (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id AND x.mapping = 'latest'),
-       d.grain, d.timezone, j.schedule
+       d.grain, d.timezone, j.days, i.days
 FROM job_input i
 JOIN job j ON j.job_id = i.job_id
 JOIN dataset d ON d.dataset_id = i.dataset_id
@@ -151,6 +151,12 @@ ORDER BY work_id FOR UPDATE
 -- An input chunk became ready (+1) or stopped being ready (-1). CROSS JOIN keeps SQLite from reading all calls once for
 -- every work.
 UPDATE work_input SET present = present + :delta
+WHERE (work_id, position) IN (SELECT w.work_id, calls.position FROM $calls
+                              CROSS JOIN work w WHERE w.job_id = calls.job_id AND w.dataid = calls.dataid)
+
+-- name: set_present
+-- Ready chunks whose inputs were not counted when they became ready.
+UPDATE work_input SET present = 1
 WHERE (work_id, position) IN (SELECT w.work_id, calls.position FROM $calls
                               CROSS JOIN work w WHERE w.job_id = calls.job_id AND w.dataid = calls.dataid)
 

@@ -60,12 +60,14 @@ DELETE FROM dataset WHERE dataset_id = :dataset_id
 -- name: upsert_jobs
 -- Registers jobs or changes their settings.
 INSERT INTO job (name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
-                 max_running, lease_seconds, grace_seconds, priority, timeout_seconds, grain, grain_timezone, modified_at)
+                 max_running, lease_seconds, grace_seconds, priority, timeout_seconds, grain, grain_timezone, days,
+                 modified_at)
 SELECT value ->> 'name', value ->> 'schedule', value ->> 'start', value ->> 'end', CAST(value ->> 'catchup' AS boolean),
        value ->> 'timezone', CAST(value ->> 'ordered' AS boolean), CAST(value ->> 'retries' AS integer),
        CAST(value ->> 'retry_delay_seconds' AS double precision), CAST(value ->> 'max_running' AS integer),
        CAST(value ->> 'lease_seconds' AS double precision), CAST(value ->> 'grace_seconds' AS double precision),
-       CAST(value ->> 'priority' AS integer), CAST(value ->> 'timeout_seconds' AS double precision), value ->> 'grain', value ->> 'grain_timezone', $now_at
+       CAST(value ->> 'priority' AS integer), CAST(value ->> 'timeout_seconds' AS double precision),
+       value ->> 'grain', value ->> 'grain_timezone', value ->> 'days', $now_at
 FROM $records
 WHERE TRUE
 ON CONFLICT (name) DO UPDATE
@@ -73,7 +75,8 @@ SET schedule = excluded.schedule, start_at = excluded.start_at, end_at = exclude
     timezone = excluded.timezone, ordered = excluded.ordered, retries = excluded.retries,
     retry_delay_seconds = excluded.retry_delay_seconds, max_running = excluded.max_running,
     lease_seconds = excluded.lease_seconds, grace_seconds = excluded.grace_seconds, priority = excluded.priority,
-    timeout_seconds = excluded.timeout_seconds, grain = excluded.grain, grain_timezone = excluded.grain_timezone, revision = job.revision + 1,
+    timeout_seconds = excluded.timeout_seconds, grain = excluded.grain, grain_timezone = excluded.grain_timezone,
+    days = excluded.days, revision = job.revision + 1,
     script_path = CASE WHEN job.script_path = 'pipeline' THEN job.script_path ELSE '' END,
     modified_at = excluded.modified_at
 RETURNING name, job_id
@@ -99,9 +102,9 @@ DELETE FROM job_output WHERE job_id IN (SELECT ids.id FROM $ids)
 DELETE FROM job_output WHERE dataset_id = :dataset_id
 
 -- name: insert_inputs
-INSERT INTO job_input (job_id, position, dataset_id, mapping)
+INSERT INTO job_input (job_id, position, dataset_id, mapping, days)
 SELECT CAST(value ->> 'job_id' AS bigint), CAST(value ->> 'position' AS integer), CAST(value ->> 'dataset_id' AS bigint),
-       value ->> 'mapping'
+       value ->> 'mapping', value ->> 'days'
 FROM $records
 
 -- name: insert_outputs
@@ -117,13 +120,13 @@ FROM $records
 -- name: list_jobs
 SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
        max_running, lease_seconds, grace_seconds, priority, timeout_seconds, grain, grain_timezone, hold, script_path,
-       revision, kind
+       revision, kind, days
 FROM job ORDER BY name
 
 -- name: find_jobs
 SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
        max_running, lease_seconds, grace_seconds, priority, timeout_seconds, grain, grain_timezone, hold, script_path,
-       revision, kind
+       revision, kind, days
 FROM job WHERE name IN (SELECT ids.id FROM $names)
 
 -- name: job_names
@@ -134,8 +137,8 @@ SELECT name FROM dataset ORDER BY name
 
 -- name: job_inputs
 -- The inputs of some jobs, each with its dataset.
-SELECT i.job_id, i.position, i.dataset_id, i.mapping, d.name, d.hostname, d."database", d.schemaname, d.tablename,
-       d.username, d.encryptedpass, d.location, d.format, d.grain, d.timezone, d.mode, d.options
+SELECT i.job_id, i.position, i.dataset_id, i.mapping, i.days, d.name, d.hostname, d."database", d.schemaname,
+       d.tablename, d.username, d.encryptedpass, d.location, d.format, d.grain, d.timezone, d.mode, d.options
 FROM job_input i JOIN dataset d ON d.dataset_id = i.dataset_id
 WHERE i.job_id IN (SELECT ids.id FROM $ids) ORDER BY i.job_id, i.position
 

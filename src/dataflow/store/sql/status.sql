@@ -54,6 +54,16 @@ WHERE w.job_id = :job_id AND w.state = 'WAITING' AND w.hold = FALSE
       JOIN calendar c ON c.dataset_id = i.dataset_id
       WHERE x.work_id = w.work_id AND x.present < x.needed)
 
+-- name: skipped_work
+-- Waiting work by job whose interval a calendar has skipped: it lacks the interval although the calendar has a later one.
+SELECT w.job_id, count(DISTINCT w.work_id), min(w.dataid) FROM calendar c
+JOIN job_input i ON i.dataset_id = c.dataset_id AND i.mapping = 'same'
+JOIN work w ON w.job_id = i.job_id AND w.state = 'WAITING' AND w.state <> 'DONE' AND w.state <> 'RUNNING'
+JOIN work_input x ON x.work_id = w.work_id AND x.position = i.position AND x.present < x.needed
+WHERE c.expression <> 'none' AND w.hold = FALSE
+  AND w.sort_key < (SELECT max(k.sort_key) FROM chunk k WHERE k.dataset_id = c.dataset_id)
+GROUP BY w.job_id
+
 -- name: ended_badly
 -- Failed or invalid work of a job, in order.
 SELECT dataid, reason, run_id, modified_at FROM work
@@ -61,9 +71,9 @@ WHERE job_id = :job_id AND state = :state AND state <> 'DONE' AND state <> 'RUNN
 ORDER BY hold, priority DESC, sort_key LIMIT :most
 
 -- name: datasets
--- All datasets, with the schedule of the job that produces each.
+-- All datasets, with the days of the job that produces each.
 SELECT d.dataset_id, d.name, d.grain, d.timezone,
-       EXISTS (SELECT 1 FROM calendar c WHERE c.dataset_id = d.dataset_id), coalesce(j.schedule, '')
+       EXISTS (SELECT 1 FROM calendar c WHERE c.dataset_id = d.dataset_id), coalesce(j.days, '')
 FROM dataset d
 LEFT JOIN job_output o ON o.dataset_id = d.dataset_id
 LEFT JOIN job j ON j.job_id = o.job_id
