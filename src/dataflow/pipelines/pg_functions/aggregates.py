@@ -23,7 +23,7 @@ from dataflow.pipelines.pg_functions.numeric import (
     select_division_scale,
 )
 from dataflow.pipelines.pg_functions.numeric_powers import square_root_to_scale
-from dataflow.pipelines.pg_functions.signatures import ANY, ANY_ARRAY, Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare, declare_each
 
 Item = TypeVar("Item")
 
@@ -208,32 +208,24 @@ _SPREADS = (
 
 
 def _list_spreads() -> Iterable[Signature]:
-    sums = ("bigint", "numeric", "numeric")
     for names, of_sums, of_list, is_sample in _SPREADS:
         for name in names.split():
-            yield Signature(f"{name} of sums", sums, "numeric", partial(of_sums, is_sample=is_sample))
-            yield Signature(f"{name} of list", ("double[]",), "double", partial(of_list, is_sample=is_sample))
+            sums, doubles = (partial(each, is_sample=is_sample) for each in (of_sums, of_list))
+            yield from declare(f"{name} of sums(bigint, numeric, numeric) -> numeric", sums)
+            yield from declare(f"{name} of list(double[]) -> double", doubles)
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("sum of limbs", ("numeric", "numeric", "numeric", "integer"), "numeric", sum_of_limbs),
+    *declare("sum of limbs(numeric, numeric, numeric, integer) -> numeric", sum_of_limbs),
     *_list_spreads(),
-    *(
-        Signature(
-            f"{name} of lists",
-            ("double[]", "double[]"),
-            "bigint" if name == "regr_count" else "double",
-            partial(aggregate_pairs, name),
-        )
-        for name in PAIR_AGGREGATES
+    *declare("regr_count of lists(double[], double[]) -> bigint", partial(aggregate_pairs, "regr_count")),
+    *declare_each(
+        "{} of lists(double[], double[]) -> double",
+        {name: partial(aggregate_pairs, name) for name in _REGRESSIONS},
     ),
-    Signature("percentile_cont of list", ("double", "double[]"), "double", percentile_cont),
-    Signature(
-        "percentile_cont of list", ("double[]", "double[]"), "double[]", partial(_at_each, percentile_cont)
-    ),
-    Signature("percentile_disc of list", ("double", ANY_ARRAY), ANY, percentile_disc),
-    Signature(
-        "percentile_disc of list", ("double[]", ANY_ARRAY), ANY_ARRAY, partial(_at_each, percentile_disc)
-    ),
-    Signature("mode of list", (ANY_ARRAY,), ANY, mode),
+    *declare("percentile_cont of list(double, double[]) -> double", percentile_cont),
+    *declare("percentile_cont of list(double[], double[]) -> double[]", partial(_at_each, percentile_cont)),
+    *declare("percentile_disc of list(double, any[]) -> any", percentile_disc),
+    *declare("percentile_disc of list(double[], any[]) -> any[]", partial(_at_each, percentile_disc)),
+    *declare("mode of list(any[]) -> any", mode),
 )

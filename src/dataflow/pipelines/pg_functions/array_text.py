@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeVar
 
 from dataflow.pipelines.pg_functions.float_text import double_in, double_out, real_in, real_out
 from dataflow.pipelines.pg_functions.integers import BITS, SPACE, read_integer
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare_each
 from dataflow.pipelines.pg_functions.value_text import boolean_in, boolean_out, bytea_in, bytea_out, uuid_in
 
 Item = TypeVar("Item")
@@ -113,9 +113,6 @@ OUTPUTS: dict[str, Callable[[Any], str]] = dict.fromkeys(READERS, str) | {
 }
 
 SIGNATURES: tuple[Signature, ...] = (
-    *(Signature("cast", ("text",), f"{kind}[]", partial(array_in, read)) for kind, read in READERS.items()),
-    *(
-        Signature("cast", (f"{kind}[]",), "text", partial(write_array, write))
-        for kind, write in OUTPUTS.items()
-    ),
+    *declare_each("cast(text) -> {}[]", {kind: partial(array_in, read) for kind, read in READERS.items()}),
+    *declare_each("cast({}[]) -> text", {kind: partial(write_array, out) for kind, out in OUTPUTS.items()}),
 )

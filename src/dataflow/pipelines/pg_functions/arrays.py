@@ -7,14 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from dataflow.pipelines.pg_functions.signatures import (
-    ANY,
-    ANY_ARRAY,
-    Signature,
-    comparisons,
-    overloads,
-    swapped,
-)
+from dataflow.pipelines.pg_functions.signatures import ANY_ARRAY, Signature, comparisons, declare, swapped
 
 Items = list[Any]
 
@@ -169,39 +162,25 @@ def array_to_string(
 PAIR = (ANY_ARRAY, ANY_ARRAY)
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("@>", PAIR, "boolean", contains),
-    Signature("<@", PAIR, "boolean", swapped(contains)),
-    Signature("&&", PAIR, "boolean", overlaps),
+    *declare("@>(any[], any[]) -> boolean", contains),
+    *declare("<@(any[], any[]) -> boolean", swapped(contains)),
+    *declare("&&(any[], any[]) -> boolean", overlaps),
     *comparisons(ANY_ARRAY, compare_items),
-    *overloads("|| array_cat", PAIR, ANY_ARRAY, array_cat, strict=False),
-    *overloads("|| array_append", (ANY_ARRAY, ANY), ANY_ARRAY, array_append, strict=False),
-    *overloads("|| array_prepend", (ANY, ANY_ARRAY), ANY_ARRAY, array_prepend, strict=False),
-    Signature("array_remove", (ANY_ARRAY, ANY), ANY_ARRAY, array_remove, strict=False),
-    Signature("array_replace", (ANY_ARRAY, ANY, ANY), ANY_ARRAY, array_replace, strict=False),
-    *overloads(
-        "array_position", (ANY_ARRAY, ANY, "integer"), "integer", array_position, optional=1, strict=False
-    ),
-    Signature("array_positions", (ANY_ARRAY, ANY), "integer[]", array_positions, strict=False),
-    *overloads("array_length array_upper", (ANY_ARRAY, "integer"), "integer", array_length),
-    Signature("array_lower", (ANY_ARRAY, "integer"), "integer", array_lower),
-    Signature("cardinality", (ANY_ARRAY,), "integer", len),
-    Signature("array_ndims", (ANY_ARRAY,), "integer", array_ndims),
-    Signature("array_dims", (ANY_ARRAY,), "text", array_dims),
-    Signature("unnest", (ANY_ARRAY,), ANY, list, is_set=True),
-    Signature("trim_array", (ANY_ARRAY, "integer"), ANY_ARRAY, trim_array),
-    *overloads(
-        "string_to_array", ("text", "text", "text"), "text[]", string_to_array, optional=1, strict=False
-    ),
-    *overloads(
-        "string_to_table",
-        ("text", "text", "text"),
-        "text",
-        string_to_table,
-        optional=1,
-        strict=False,
-        is_set=True,
-    ),
-    *overloads(
-        "array_to_string", ("text[]", "text", "text"), "text", array_to_string, optional=1, strict=False
-    ),
+    *declare("||, array_cat(any[], any[]) -> any[]", array_cat, strict=False),
+    *declare("||, array_append(any[], any) -> any[]", array_append, strict=False),
+    *declare("||, array_prepend(any, any[]) -> any[]", array_prepend, strict=False),
+    *declare("array_remove(any[], any) -> any[]", array_remove, strict=False),
+    *declare("array_replace(any[], any, any) -> any[]", array_replace, strict=False),
+    *declare("array_position(any[], any, integer?) -> integer", array_position, strict=False),
+    *declare("array_positions(any[], any) -> integer[]", array_positions, strict=False),
+    *declare("array_length, array_upper(any[], integer) -> integer", array_length),
+    *declare("array_lower(any[], integer) -> integer", array_lower),
+    *declare("cardinality(any[]) -> integer", len),
+    *declare("array_ndims(any[]) -> integer", array_ndims),
+    *declare("array_dims(any[]) -> text", array_dims),
+    *declare("unnest(any[]) -> setof any", list),
+    *declare("trim_array(any[], integer) -> any[]", trim_array),
+    *declare("string_to_array(text, text, text?) -> text[]", string_to_array, strict=False),
+    *declare("string_to_table(text, text, text?) -> setof text", string_to_table, strict=False),
+    *declare("array_to_string(text[], text, text?) -> text", array_to_string, strict=False),
 )

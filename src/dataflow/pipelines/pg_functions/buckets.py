@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from dataflow.pipelines.pg_functions import floats, intervals
 from dataflow.pipelines.pg_functions.numeric import EXACT
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare, declare_each
 
 Number = TypeVar("Number", float, Decimal)
 
@@ -74,17 +74,14 @@ def count_passed(key: Callable[[Any], Any] | None, operand: Any, thresholds: Seq
 
 
 _PLAIN = ("smallint", "integer", "bigint", "numeric", "text", "date", "timestamp", "timestamptz")
-_KEYS = dict.fromkeys(_PLAIN) | {
-    "real": floats.sort_key,
-    "double": floats.sort_key,
-    "interval": intervals.sort_key,
+_COUNTS = dict.fromkeys(_PLAIN, partial(count_passed, None)) | {
+    "real": partial(count_passed, floats.sort_key),
+    "double": partial(count_passed, floats.sort_key),
+    "interval": partial(count_passed, intervals.sort_key),
 }
 
 SIGNATURES: tuple[Signature, ...] = (
-    *(
-        Signature("width_bucket", (kind, f"{kind}[]"), "integer", partial(count_passed, key))
-        for kind, key in _KEYS.items()
-    ),
-    Signature("width_bucket", (*("double",) * 3, "integer"), "integer", bucket_of_double),
-    Signature("width_bucket", (*("numeric",) * 3, "integer"), "integer", bucket_of_numeric),
+    *declare_each("width_bucket({}, {}[]) -> integer", _COUNTS),
+    *declare("width_bucket(double, double, double, integer) -> integer", bucket_of_double),
+    *declare("width_bucket(numeric, numeric, numeric, integer) -> integer", bucket_of_numeric),
 )

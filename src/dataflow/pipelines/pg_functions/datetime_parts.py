@@ -21,7 +21,7 @@ from dataflow.pipelines.pg_functions.civil import (
 from dataflow.pipelines.pg_functions.datetime_fields import find_unit, find_word
 from dataflow.pipelines.pg_functions.integers import cut
 from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND, checked
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature, overloads
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare, declare_each
 from dataflow.pipelines.pg_functions.zones import NamedTime, find_zone
 
 NAMES = {
@@ -41,6 +41,7 @@ _INTERVAL_MONTHS = {
     "month": 1,
 }
 _YEAR_PARTS = {"millennium": 1000, "century": 100, "decade": 10, "year": 1}
+_STAMPS = ("timestamp", "timestamptz")
 _ZONE_UNITS = ("timezone", "timezone_hour", "timezone_minute")
 
 
@@ -254,21 +255,17 @@ def truncate_interval(field: str, value: Interval) -> Interval:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("extract", ("text", "date"), "numeric", extract_from_date),
-    Signature("date_part", ("text", "date"), "double", part_of_date),
-    Signature("extract", ("text", "interval"), "numeric", extract_from_interval),
-    Signature("date_part", ("text", "interval"), "double", part_of_interval),
-    *(
-        signature
-        for kind in ("timestamp", "timestamptz")
-        for signature in (
-            Signature("extract", ("text", kind), "numeric", partial(extract_from_timestamp, kind)),
-            Signature("date_part", ("text", kind), "double", partial(part_of_timestamp, kind)),
-        )
+    *declare("extract(text, date) -> numeric", extract_from_date),
+    *declare("date_part(text, date) -> double", part_of_date),
+    *declare("extract(text, interval) -> numeric", extract_from_interval),
+    *declare("date_part(text, interval) -> double", part_of_interval),
+    *declare_each(
+        "extract(text, {}) -> numeric", {kind: partial(extract_from_timestamp, kind) for kind in _STAMPS}
     ),
-    Signature("date_trunc", ("text", "interval"), "interval", truncate_interval),
-    Signature("date_trunc", ("text", "timestamp"), "timestamp", truncate_timestamp),
-    *overloads(
-        "date_trunc", ("text", "timestamptz", "text"), "timestamptz", truncate_timestamptz, optional=1
+    *declare_each(
+        "date_part(text, {}) -> double", {kind: partial(part_of_timestamp, kind) for kind in _STAMPS}
     ),
+    *declare("date_trunc(text, interval) -> interval", truncate_interval),
+    *declare("date_trunc(text, timestamp) -> timestamp", truncate_timestamp),
+    *declare("date_trunc(text, timestamptz, text?) -> timestamptz", truncate_timestamptz),
 )

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from dataflow.pipelines.pg_functions.floats import nearest_real, round_to_real
 from dataflow.pipelines.pg_functions.integers import SPACE
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
 
 DECIMAL = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 HEXADECIMAL = re.compile(r"[-+]?0[xX](?:[0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?|\.[0-9a-fA-F]+)(?:[pP][-+]?[0-9]+)?")
@@ -175,8 +175,8 @@ def _layout(sign: str, digits: str, exponent: int, fixed_below: int) -> str:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("cast", ("text",), "double", double_in),
-    Signature("cast", ("text",), "real", real_in),
-    Signature("cast", ("double",), "text", double_out),
-    Signature("cast", ("real",), "text", real_out),
+    *declare("cast(text) -> double", double_in),
+    *declare("cast(text) -> real", real_in),
+    *declare("cast(double) -> text", double_out),
+    *declare("cast(real) -> text", real_out),
 )

@@ -10,7 +10,7 @@ from dataflow.pipelines.pg_functions.format_pictures import NumberPicture, parse
 from dataflow.pipelines.pg_functions.integers import SPACE
 from dataflow.pipelines.pg_functions.number_formats import ROMAN_WIDTH, write_roman
 from dataflow.pipelines.pg_functions.numeric_text import fit_precision, parse
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
 
 
 def read_number(text: str, picture: str) -> Decimal | None:
@@ -146,4 +146,4 @@ def _list_numerals() -> dict[str, int]:
     return {write_roman(number): number for number in range(1, 4000)}
 
 
-SIGNATURES: tuple[Signature, ...] = (Signature("to_number", ("text", "text"), "numeric", read_number),)
+SIGNATURES: tuple[Signature, ...] = (*declare("to_number(text, text) -> numeric", read_number),)

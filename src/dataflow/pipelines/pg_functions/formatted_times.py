@@ -11,7 +11,7 @@ from dataflow.pipelines.pg_functions.format_pictures import Node, is_separator, 
 from dataflow.pipelines.pg_functions.formatted_fields import Fields, FieldSum
 from dataflow.pipelines.pg_functions.integers import SPACE
 from dataflow.pipelines.pg_functions.intervals import SECOND
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
 from dataflow.pipelines.pg_functions.time_formats import ROMAN
 from dataflow.pipelines.pg_functions.timestamps import to_precision
 from dataflow.pipelines.pg_functions.zones import find_abbreviation
@@ -275,6 +275,6 @@ def _nearest_to_2020(year: int) -> int:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("to_date", ("text", "text"), "date", read_date),
-    Signature("to_timestamp", ("text", "text"), "timestamptz", read_timestamp),
+    *declare("to_date(text, text) -> date", read_date),
+    *declare("to_timestamp(text, text) -> timestamptz", read_timestamp),
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare_each
 
 BITS = {"smallint": 16, "integer": 32, "bigint": 64}
 SPACE = " \t\n\v\f\r"
@@ -81,29 +82,29 @@ def _mask(kind: str) -> int:
     return 63 if kind == "bigint" else 31
 
 
-def _fitted(kind: str, call: Callable[[int, int], int], left: int, right: int) -> int:
+def _fitted(call: Callable[[int, int], int], kind: str, left: int, right: int) -> int:
     return fit(call(left, right), kind)
 
 
-_BITWISE = (("&", operator.and_), ("|", operator.or_), ("#", operator.xor))
+def _by_kind(call: Callable[..., Any], *kinds: str) -> dict[str, Callable[..., Any]]:
+    """The function for each kind, which is its first argument."""
+    return {kind: partial(call, kind) for kind in kinds}
 
 
-def _list_signatures() -> Iterator[Signature]:
-    for kind in BITS:
-        pair = (kind, kind)
-        yield Signature("cast", ("text",), kind, partial(read_integer, kind))
-        yield Signature("mod", pair, kind, modulo)
-        for name, call in _BITWISE:
-            yield Signature(name, pair, kind, call)
-        yield Signature("~", (kind,), kind, operator.invert)
-        yield Signature("<<", (kind, "integer"), kind, partial(_shift_left, kind))
-        yield Signature(">>", (kind, "integer"), kind, partial(_shift_right, kind))
-    for kind in ("integer", "bigint"):
-        yield Signature("gcd", (kind, kind), kind, partial(_fitted, kind, math.gcd))
-        yield Signature("lcm", (kind, kind), kind, partial(_fitted, kind, math.lcm))
-        for style in ("hex", "oct", "bin"):
-            call = partial(_write_in_base, {"hex": "x", "oct": "o", "bin": "b"}[style], kind)
-            yield Signature(f"to_{style}", (kind,), "text", call)
+_WIDE = ("integer", "bigint")
 
-
-SIGNATURES: tuple[Signature, ...] = tuple(_list_signatures())
+SIGNATURES: tuple[Signature, ...] = (
+    *declare_each("cast(text) -> {}", _by_kind(read_integer, *BITS)),
+    *declare_each("mod({}, {}) -> {}", dict.fromkeys(BITS, modulo)),
+    *declare_each("&({}, {}) -> {}", dict.fromkeys(BITS, operator.and_)),
+    *declare_each("|({}, {}) -> {}", dict.fromkeys(BITS, operator.or_)),
+    *declare_each("#({}, {}) -> {}", dict.fromkeys(BITS, operator.xor)),
+    *declare_each("~({}) -> {}", dict.fromkeys(BITS, operator.invert)),
+    *declare_each("<<({}, integer) -> {}", _by_kind(_shift_left, *BITS)),
+    *declare_each(">>({}, integer) -> {}", _by_kind(_shift_right, *BITS)),
+    *declare_each("gcd({}, {}) -> {}", _by_kind(partial(_fitted, math.gcd), *_WIDE)),
+    *declare_each("lcm({}, {}) -> {}", _by_kind(partial(_fitted, math.lcm), *_WIDE)),
+    *declare_each("to_hex({}) -> text", _by_kind(partial(_write_in_base, "x"), *_WIDE)),
+    *declare_each("to_oct({}) -> text", _by_kind(partial(_write_in_base, "o"), *_WIDE)),
+    *declare_each("to_bin({}) -> text", _by_kind(partial(_write_in_base, "b"), *_WIDE)),
+)

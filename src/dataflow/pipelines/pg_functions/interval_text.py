@@ -19,7 +19,7 @@ from dataflow.pipelines.pg_functions.datetime_fields import (
 from dataflow.pipelines.pg_functions.floats import round_even
 from dataflow.pipelines.pg_functions.integers import cut
 from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND, checked
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare
 
 _MICROS = {"microsecond": 1, "millisecond": 1000, "second": SECOND, "minute": MINUTE, "hour": HOUR}
 _YEARS = {"year": 1, "decade": 10, "century": 100, "millennium": 1000}
@@ -258,4 +258,4 @@ def _fit(value: int, bits: int) -> int:
     return value
 
 
-SIGNATURES: tuple[Signature, ...] = (Signature("cast", ("text",), "interval", parse),)
+SIGNATURES: tuple[Signature, ...] = (*declare("cast(text) -> interval", parse),)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataflow.pipelines.pg_functions import floats
 from dataflow.pipelines.pg_functions.floats import round_even
 from dataflow.pipelines.pg_functions.integers import cut
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature, overloads, swapped
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare, swapped
 
 SECOND = 1_000_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
@@ -167,16 +167,19 @@ def make_interval(*values: float) -> Interval:
 _TWO = ("interval", "interval")
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("cast", ("interval",), "text", show),
-    Signature("+", _TWO, "interval", add),
-    Signature("-", _TWO, "interval", subtract),
-    Signature("-", ("interval",), "interval", negate),
-    Signature("*", ("interval", "double"), "interval", multiply),
-    Signature("*", ("double", "interval"), "interval", swapped(multiply)),
-    Signature("/", ("interval", "double"), "interval", divide),
-    Signature("justify_hours", ("interval",), "interval", justify_hours),
-    Signature("justify_days", ("interval",), "interval", justify_days),
-    Signature("justify_interval", ("interval",), "interval", justify_interval),
-    Signature("isfinite", ("interval",), "boolean", is_finite),
-    *overloads("make_interval", (*("integer",) * 6, "double"), "interval", make_interval, optional=7),
+    *declare("cast(interval) -> text", show),
+    *declare("+(interval, interval) -> interval", add),
+    *declare("-(interval, interval) -> interval", subtract),
+    *declare("-(interval) -> interval", negate),
+    *declare("*(interval, double) -> interval", multiply),
+    *declare("*(double, interval) -> interval", swapped(multiply)),
+    *declare("/(interval, double) -> interval", divide),
+    *declare("justify_hours(interval) -> interval", justify_hours),
+    *declare("justify_days(interval) -> interval", justify_days),
+    *declare("justify_interval(interval) -> interval", justify_interval),
+    *declare("isfinite(interval) -> boolean", is_finite),
+    *declare(
+        "make_interval(integer?, integer?, integer?, integer?, integer?, integer?, double?) -> interval",
+        make_interval,
+    ),
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 from dataflow.pipelines.pg_functions.json_model import check_syntax, parse, quote
 from dataflow.pipelines.pg_functions.jsonb import Path, jsonb_in, read_index
-from dataflow.pipelines.pg_functions.signatures import Signature, overloads
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
 
 SPACE = " \t\n\r"
 _DECODER = json.JSONDecoder(parse_float=str, parse_int=str)
@@ -146,23 +146,21 @@ def strip_nulls(document: str, in_arrays: bool = False) -> str:
 
 def _list_access() -> Iterator[Signature]:
     for takes, mark, find in (("text", "-", field), ("integer", "-", item), ("text[]", "#", at_path)):
-        yield Signature(f"{mark}>", ("json", takes), "json", find)
-        yield Signature(f"{mark}>>", ("json", takes), "text", partial(_as_text, find))
+        yield from declare(f"{mark}>(json, {takes}) -> json", find)
+        yield from declare(f"{mark}>>(json, {takes}) -> text", partial(_as_text, find))
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("cast", ("text",), "json", check_syntax),
-    Signature("cast", ("json",), "jsonb", jsonb_in),
-    Signature("cast", ("jsonb",), "json", str),
+    *declare("cast(text) -> json", check_syntax),
+    *declare("cast(json) -> jsonb", jsonb_in),
+    *declare("cast(jsonb) -> json", str),
     *_list_access(),
-    Signature("json_extract_path", ("json", "text"), "json", extract_path, variadic=True),
-    Signature(
-        "json_extract_path_text", ("json", "text"), "text", partial(_as_text, extract_path), variadic=True
-    ),
-    Signature("json_typeof", ("json",), "text", typeof),
-    Signature("json_array_elements", ("json",), "json", array_elements, is_set=True),
-    Signature("json_array_elements_text", ("json",), "text", array_elements_text, is_set=True),
-    Signature("json_array_length", ("json",), "integer", array_length),
-    Signature("json_object_keys", ("json",), "text", object_keys, is_set=True),
-    *overloads("json_strip_nulls", ("json", "boolean"), "json", strip_nulls, optional=1),
+    *declare("json_extract_path(json, variadic text) -> json", extract_path),
+    *declare("json_extract_path_text(json, variadic text) -> text", partial(_as_text, extract_path)),
+    *declare("json_typeof(json) -> text", typeof),
+    *declare("json_array_elements(json) -> setof json", array_elements),
+    *declare("json_array_elements_text(json) -> setof text", array_elements_text),
+    *declare("json_array_length(json) -> integer", array_length),
+    *declare("json_object_keys(json) -> setof text", object_keys),
+    *declare("json_strip_nulls(json, boolean?) -> json", strip_nulls),
 )

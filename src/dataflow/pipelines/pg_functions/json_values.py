@@ -15,7 +15,7 @@ from dataflow.pipelines.pg_functions.float_text import double_in, double_out, re
 from dataflow.pipelines.pg_functions.integers import BITS, fit
 from dataflow.pipelines.pg_functions.json_model import get_type, is_scalar, parse, quote, write, write_scalar
 from dataflow.pipelines.pg_functions.jsonb import jsonb_in
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
 from dataflow.pipelines.pg_functions.timestamps import show_date, show_timestamp, show_timestamptz
 from dataflow.pipelines.pg_functions.value_text import boolean_to_text, bytea_out
 
@@ -174,23 +174,21 @@ def _list_signatures() -> Iterator[Signature]:
     for name, converters, separator in (("json", TO_JSON, ","), ("jsonb", TO_JSONB, ", ")):
         for kind, convert in converters.items():
             convert_all = partial(_array_to_json, convert, separator)
-            yield Signature(f"to_{name}", (kind,), name, convert)
-            yield Signature(f"to_{name}", (f"{kind}[]",), name, convert_all)
+            yield from declare(f"to_{name}({kind}) -> {name}", convert)
+            yield from declare(f"to_{name}({kind}[]) -> {name}", convert_all)
     for name, build in BUILDERS.items():
         kind = name.partition("_")[0]
-        yield Signature(name, (), kind, build)
-        yield Signature(name, (kind,), kind, build, strict=False, variadic=True)
+        yield from declare(f"{name}() -> {kind}", build)
+        yield from declare(f"{name}(variadic {kind}) -> {kind}", build, strict=False)
     for kind in (*BITS, "numeric", "real", "double"):
-        yield Signature("cast", ("jsonb",), kind, partial(_cast_number, kind))
+        yield from declare(f"cast(jsonb) -> {kind}", partial(_cast_number, kind))
 
 
 SIGNATURES: tuple[Signature, ...] = (
     *_list_signatures(),
-    Signature("jsonb_agg", ("jsonb[]",), "jsonb", json_agg),
-    Signature("json_agg", ("json[]",), "json", json_agg),
-    Signature("jsonb_object_agg of pairs", ("jsonb[]",), "jsonb", partial(jsonb_object_agg, ordered=False)),
-    Signature(
-        "jsonb_object_agg of ordered pairs", ("jsonb[]",), "jsonb", partial(jsonb_object_agg, ordered=True)
-    ),
-    Signature("cast", ("jsonb",), "boolean", jsonb_to_boolean),
+    *declare("jsonb_agg(jsonb[]) -> jsonb", json_agg),
+    *declare("json_agg(json[]) -> json", json_agg),
+    *declare("jsonb_object_agg of pairs(jsonb[]) -> jsonb", partial(jsonb_object_agg, ordered=False)),
+    *declare("jsonb_object_agg of ordered pairs(jsonb[]) -> jsonb", partial(jsonb_object_agg, ordered=True)),
+    *declare("cast(jsonb) -> boolean", jsonb_to_boolean),
 )

@@ -18,7 +18,7 @@ from dataflow.pipelines.pg_functions.json_model import (
     write,
     write_text,
 )
-from dataflow.pipelines.pg_functions.signatures import Signature, comparisons, swapped
+from dataflow.pipelines.pg_functions.signatures import Signature, comparisons, declare, swapped
 
 INDEX = re.compile(r"[ \t-\r]*[-+]?[0-9]+", re.ASCII)
 Path = list[str | None]
@@ -237,31 +237,27 @@ def _list_access() -> Iterator[Signature]:
         ("integer", "-", find_item),
         ("text[]", "#", find_path),
     ):
-        yield Signature(f"{mark}>", ("jsonb", takes), "jsonb", partial(_as_jsonb, find))
-        yield Signature(f"{mark}>>", ("jsonb", takes), "text", partial(_as_text, find))
+        yield from declare(f"{mark}>(jsonb, {takes}) -> jsonb", partial(_as_jsonb, find))
+        yield from declare(f"{mark}>>(jsonb, {takes}) -> text", partial(_as_text, find))
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("cast", ("text",), "jsonb", jsonb_in),
+    *declare("cast(text) -> jsonb", jsonb_in),
     *_list_access(),
-    Signature(
-        "jsonb_extract_path", ("jsonb", "text"), "jsonb", partial(_as_jsonb, extract_path), variadic=True
-    ),
-    Signature(
-        "jsonb_extract_path_text", ("jsonb", "text"), "text", partial(_as_text, extract_path), variadic=True
-    ),
-    Signature("?", ("jsonb", "text"), "boolean", exists),
-    Signature("?|", ("jsonb", "text[]"), "boolean", exists_any),
-    Signature("?&", ("jsonb", "text[]"), "boolean", exists_all),
-    Signature("@>", PAIR, "boolean", contains),
-    Signature("<@", PAIR, "boolean", swapped(contains)),
+    *declare("jsonb_extract_path(jsonb, variadic text) -> jsonb", partial(_as_jsonb, extract_path)),
+    *declare("jsonb_extract_path_text(jsonb, variadic text) -> text", partial(_as_text, extract_path)),
+    *declare("?(jsonb, text) -> boolean", exists),
+    *declare("?|(jsonb, text[]) -> boolean", exists_any),
+    *declare("?&(jsonb, text[]) -> boolean", exists_all),
+    *declare("@>(jsonb, jsonb) -> boolean", contains),
+    *declare("<@(jsonb, jsonb) -> boolean", swapped(contains)),
     *comparisons("jsonb", compare_documents),
-    Signature("jsonb_typeof", ("jsonb",), "text", typeof),
-    Signature("jsonb_pretty", ("jsonb",), "text", pretty),
-    Signature("jsonb_array_elements", ("jsonb",), "jsonb", array_elements, is_set=True),
-    Signature("jsonb_array_elements_text", ("jsonb",), "text", array_elements_text, is_set=True),
-    Signature("jsonb_array_length", ("jsonb",), "integer", array_length),
-    Signature("jsonb_object_keys", ("jsonb",), "text", object_keys, is_set=True),
-    Signature("jsonb_each values", ("jsonb",), "jsonb", each_value, is_set=True),
-    Signature("jsonb_each_text values", ("jsonb",), "text", each_text, is_set=True),
+    *declare("jsonb_typeof(jsonb) -> text", typeof),
+    *declare("jsonb_pretty(jsonb) -> text", pretty),
+    *declare("jsonb_array_elements(jsonb) -> setof jsonb", array_elements),
+    *declare("jsonb_array_elements_text(jsonb) -> setof text", array_elements_text),
+    *declare("jsonb_array_length(jsonb) -> integer", array_length),
+    *declare("jsonb_object_keys(jsonb) -> setof text", object_keys),
+    *declare("jsonb_each values(jsonb) -> setof jsonb", each_value),
+    *declare("jsonb_each_text values(jsonb) -> setof text", each_text),
 )

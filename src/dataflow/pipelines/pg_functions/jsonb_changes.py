@@ -6,7 +6,7 @@ from typing import Any
 
 from dataflow.pipelines.pg_functions.json_model import is_scalar, parse, write
 from dataflow.pipelines.pg_functions.jsonb import Path, read_index
-from dataflow.pipelines.pg_functions.signatures import Signature, overloads
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
 
 FAR_BEFORE = -1  # an index before the first element of the array
 
@@ -149,12 +149,12 @@ def _strip(value: Any, in_arrays: bool) -> Any:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("||", ("jsonb", "jsonb"), "jsonb", concat),
-    Signature("-", ("jsonb", "text"), "jsonb", delete_key),
-    Signature("-", ("jsonb", "text[]"), "jsonb", delete_keys),
-    Signature("-", ("jsonb", "integer"), "jsonb", delete_index),
-    Signature("#-", ("jsonb", "text[]"), "jsonb", delete_path),
-    *overloads("jsonb_set", ("jsonb", "text[]", "jsonb", "boolean"), "jsonb", jsonb_set, optional=1),
-    *overloads("jsonb_insert", ("jsonb", "text[]", "jsonb", "boolean"), "jsonb", jsonb_insert, optional=1),
-    *overloads("jsonb_strip_nulls", ("jsonb", "boolean"), "jsonb", strip_nulls, optional=1),
+    *declare("||(jsonb, jsonb) -> jsonb", concat),
+    *declare("-(jsonb, text) -> jsonb", delete_key),
+    *declare("-(jsonb, text[]) -> jsonb", delete_keys),
+    *declare("-(jsonb, integer) -> jsonb", delete_index),
+    *declare("#-(jsonb, text[]) -> jsonb", delete_path),
+    *declare("jsonb_set(jsonb, text[], jsonb, boolean?) -> jsonb", jsonb_set),
+    *declare("jsonb_insert(jsonb, text[], jsonb, boolean?) -> jsonb", jsonb_insert),
+    *declare("jsonb_strip_nulls(jsonb, boolean?) -> jsonb", strip_nulls),
 )

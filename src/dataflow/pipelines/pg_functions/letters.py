@@ -11,7 +11,7 @@ from functools import cache
 from itertools import accumulate, chain, repeat
 
 from dataflow.pipelines.pg_functions import letter_tables
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
 
 CodePoints = tuple[int, ...]  # in ascending order: the first member, the first nonmember after it, and so on
 
@@ -143,7 +143,7 @@ def _read_set(written: str) -> CodePoints:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("lower", ("text",), "text", lower),
-    Signature("upper", ("text",), "text", upper),
-    Signature("initcap", ("text",), "text", initcap),
+    *declare("lower(text) -> text", lower),
+    *declare("upper(text) -> text", upper),
+    *declare("initcap(text) -> text", initcap),
 )

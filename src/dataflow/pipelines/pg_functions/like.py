@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from dataflow.pipelines.pg_functions.letters import lower
 from dataflow.pipelines.pg_functions.regexp import matches, substring_matching
-from dataflow.pipelines.pg_functions.signatures import Signature, negated, overloads
+from dataflow.pipelines.pg_functions.signatures import Signature, declare, negated
 
 ENDS_IN_ESCAPE = "LIKE pattern must not end with escape character"
 BAD_ESCAPE = "invalid escape string"
@@ -161,12 +161,12 @@ class _SimilarPattern:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    *overloads("~~ like", ("text", "text"), "boolean", like),
-    *overloads("!~~ notlike", ("text", "text"), "boolean", negated(like)),
-    Signature("~~*", ("text", "text"), "boolean", ilike),
-    Signature("!~~*", ("text", "text"), "boolean", negated(ilike)),
-    *overloads("similar_to", ("text", "text", "text"), "boolean", similar_to, optional=1),
-    Signature("like_escape", ("text", "text"), "text", like_escape),
-    *overloads("similar_to_escape", ("text", "text"), "text", similar_to_escape, optional=1),
-    Signature("substring", ("text", "text", "text"), "text", substring_similar),
+    *declare("~~, like(text, text) -> boolean", like),
+    *declare("!~~, notlike(text, text) -> boolean", negated(like)),
+    *declare("~~*(text, text) -> boolean", ilike),
+    *declare("!~~*(text, text) -> boolean", negated(ilike)),
+    *declare("similar_to(text, text, text?) -> boolean", similar_to),
+    *declare("like_escape(text, text) -> text", like_escape),
+    *declare("similar_to_escape(text, text?) -> text", similar_to_escape),
+    *declare("substring(text, text, text) -> text", substring_similar),
 )

@@ -14,7 +14,7 @@ from dataflow.pipelines.pg_functions.format_pictures import (
 )
 from dataflow.pipelines.pg_functions.integers import fit
 from dataflow.pipelines.pg_functions.numeric_text import show
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
 
 ROMAN_WIDTH = 15
 _ROMAN = (
@@ -278,9 +278,9 @@ class _Writer:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("to_char", ("numeric", "text"), "text", format_numeric),
-    Signature("to_char", ("integer", "text"), "text", format_integer),
-    Signature("to_char", ("bigint", "text"), "text", format_bigint),
-    Signature("to_char", ("double", "text"), "text", format_double),
-    Signature("to_char", ("real", "text"), "text", format_real),
+    *declare("to_char(numeric, text) -> text", format_numeric),
+    *declare("to_char(integer, text) -> text", format_integer),
+    *declare("to_char(bigint, text) -> text", format_bigint),
+    *declare("to_char(double, text) -> text", format_double),
+    *declare("to_char(real, text) -> text", format_real),
 )

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from decimal import ROUND_05UP, ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from functools import lru_cache, partial
 
-from dataflow.pipelines.pg_functions.signatures import Signature, overloads
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
 
 WHOLE_DIGITS = 131_072  # before the point
 MAX_SCALE = 16_383  # decimal digits that a value can have
@@ -158,30 +158,24 @@ def trim_scale(value: Decimal) -> Decimal:
     return rescaled(value, minimal_scale(value))
 
 
-_ONE_TO_ONE = (
-    ("-", negate),
-    ("abs", Decimal.copy_abs),
-    ("sign", sign),
-    ("ceil ceiling", ceiling),
-    ("floor", floor),
-    ("trim_scale", trim_scale),
-)
-_TWO_TO_ONE = (
-    ("+", add),
-    ("-", subtract),
-    ("*", multiply),
-    ("/", divide),
-    ("% mod", modulo),
-    ("div", divide_whole),
-    ("gcd", partial(_of_wholes, math.gcd)),
-    ("lcm", partial(_of_wholes, math.lcm)),
-)
 SIGNATURES: tuple[Signature, ...] = (
-    *(each for names, call in _ONE_TO_ONE for each in overloads(names, ("numeric",), "numeric", call)),
-    *(each for names, call in _TWO_TO_ONE for each in overloads(names, ("numeric",) * 2, "numeric", call)),
-    *overloads("round", ("numeric", "integer"), "numeric", round_to, optional=1),
-    *overloads("trunc", ("numeric", "integer"), "numeric", truncate_to, optional=1),
-    Signature("factorial", ("bigint",), "numeric", factorial),
-    Signature("scale", ("numeric",), "integer", scale_of),
-    Signature("min_scale", ("numeric",), "integer", minimal_scale),
+    *declare("-(numeric) -> numeric", negate),
+    *declare("abs(numeric) -> numeric", Decimal.copy_abs),
+    *declare("sign(numeric) -> numeric", sign),
+    *declare("ceil, ceiling(numeric) -> numeric", ceiling),
+    *declare("floor(numeric) -> numeric", floor),
+    *declare("trim_scale(numeric) -> numeric", trim_scale),
+    *declare("+(numeric, numeric) -> numeric", add),
+    *declare("-(numeric, numeric) -> numeric", subtract),
+    *declare("*(numeric, numeric) -> numeric", multiply),
+    *declare("/(numeric, numeric) -> numeric", divide),
+    *declare("%, mod(numeric, numeric) -> numeric", modulo),
+    *declare("div(numeric, numeric) -> numeric", divide_whole),
+    *declare("gcd(numeric, numeric) -> numeric", partial(_of_wholes, math.gcd)),
+    *declare("lcm(numeric, numeric) -> numeric", partial(_of_wholes, math.lcm)),
+    *declare("round(numeric, integer?) -> numeric", round_to),
+    *declare("trunc(numeric, integer?) -> numeric", truncate_to),
+    *declare("factorial(bigint) -> numeric", factorial),
+    *declare("scale(numeric) -> integer", scale_of),
+    *declare("min_scale(numeric) -> integer", minimal_scale),
 )

@@ -20,7 +20,7 @@ from dataflow.pipelines.pg_functions.numeric import (
     scale_of,
     weight_of,
 )
-from dataflow.pipelines.pg_functions.signatures import Signature, overloads
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
 
 LOG10_E = 0.434294481903252  # as short as in PostgreSQL's source: its estimates depend on it
 EXP_LIMIT = 6000  # above this exponent, exp overflows or is zero
@@ -193,10 +193,10 @@ def _estimate_log10(value: Decimal) -> float:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("sqrt", ("numeric",), "numeric", square_root),
-    Signature("exp", ("numeric",), "numeric", exponential),
-    Signature("ln", ("numeric",), "numeric", natural_logarithm),
-    *overloads("log log10", ("numeric",), "numeric", logarithm10),
-    Signature("log", ("numeric", "numeric"), "numeric", logarithm),
-    *overloads("power pow ^", ("numeric", "numeric"), "numeric", power),
+    *declare("sqrt(numeric) -> numeric", square_root),
+    *declare("exp(numeric) -> numeric", exponential),
+    *declare("ln(numeric) -> numeric", natural_logarithm),
+    *declare("log, log10(numeric) -> numeric", logarithm10),
+    *declare("log(numeric, numeric) -> numeric", logarithm),
+    *declare("power, pow, ^(numeric, numeric) -> numeric", power),
 )

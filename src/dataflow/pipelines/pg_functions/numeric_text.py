@@ -18,7 +18,7 @@ from dataflow.pipelines.pg_functions.numeric import (
     rescaled,
     scale_of,
 )
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare, declare_each
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([+-]?[0-9]+))?")
 _SPECIAL = re.compile(r"nan|[+-]?inf(?:inity)?", re.IGNORECASE)
@@ -91,10 +91,10 @@ def _checked_float(found: float, value: Decimal, kind: str) -> float:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("cast", ("text",), "numeric", parse),
-    Signature("cast", ("double",), "numeric", from_double),
-    Signature("cast", ("real",), "numeric", partial(from_double, digits=6)),
-    *(Signature("cast", ("numeric",), kind, partial(to_integer, kind)) for kind in BITS),
-    Signature("cast", ("numeric",), "double", to_double),
-    Signature("cast", ("numeric",), "real", to_real),
+    *declare("cast(text) -> numeric", parse),
+    *declare("cast(double) -> numeric", from_double),
+    *declare("cast(real) -> numeric", partial(from_double, digits=6)),
+    *declare_each("cast(numeric) -> {}", {kind: partial(to_integer, kind) for kind in BITS}),
+    *declare("cast(numeric) -> double", to_double),
+    *declare("cast(numeric) -> real", to_real),
 )

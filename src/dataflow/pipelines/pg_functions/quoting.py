@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from dataflow.pipelines.pg_functions.integers import read_integer
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
 
 PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 
@@ -160,9 +160,9 @@ def _convert(argument: str | None, kind: str) -> str:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("quote_ident", ("text",), "text", quote_ident),
-    Signature("quote_literal", ("text",), "text", quote_literal),
-    Signature("quote_nullable", ("text",), "text", quote_nullable, strict=False),
-    Signature("format", ("text",), "text", format_text, strict=False),
-    Signature("format", ("text", "text"), "text", format_text, strict=False, variadic=True),
+    *declare("quote_ident(text) -> text", quote_ident),
+    *declare("quote_literal(text) -> text", quote_literal),
+    *declare("quote_nullable(text) -> text", quote_nullable, strict=False),
+    *declare("format(text) -> text", format_text, strict=False),
+    *declare("format(text, variadic text) -> text", format_text, strict=False),
 )

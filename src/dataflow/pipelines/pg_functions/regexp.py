@@ -10,7 +10,7 @@ from typing import NamedTuple
 from dataflow.pipelines.pg_functions.regex.dissection import Spans
 from dataflow.pipelines.pg_functions.regex.flags import Flag, read_options
 from dataflow.pipelines.pg_functions.regex.pattern import Pattern, compile_pattern
-from dataflow.pipelines.pg_functions.signatures import Signature, negated, overloads
+from dataflow.pipelines.pg_functions.signatures import Signature, declare, negated
 
 CASELESS = Flag.ADVANCED | Flag.IGNORE_CASE
 REFERENCE = re.compile(r"\\([1-9&\\])")  # to a group or to the whole match
@@ -219,21 +219,21 @@ INSTR_OPTIONS = ("integer", "integer", "integer", "text", "integer")
 SUBSTR_OPTIONS = ("integer", "integer", "text", "integer")
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("~", PAIR, "boolean", matches),
-    Signature("!~", PAIR, "boolean", negated(matches)),
-    Signature("~*", PAIR, "boolean", matches_caseless),
-    Signature("!~*", PAIR, "boolean", negated(matches_caseless)),
-    *overloads("regexp_like", TEXTS, "boolean", regexp_like, optional=1),
-    *overloads("regexp_match", TEXTS, "text[]", regexp_match, optional=1),
-    *overloads("regexp_matches", TEXTS, "text[]", regexp_matches, optional=1, is_set=True),
-    *overloads(SPLIT_ARRAY, TEXTS, "text[]", partial(regexp_split, SPLIT_ARRAY), optional=1),
-    *overloads(SPLIT_TABLE, TEXTS, "text", partial(regexp_split, SPLIT_TABLE), optional=1, is_set=True),
-    Signature("substring", PAIR, "text", substring_matching),
-    *overloads("regexp_replace", (*TEXTS, "text"), "text", regexp_replace, optional=1),
-    *overloads(
-        "regexp_replace", (*TEXTS, "integer", "integer", "text"), "text", regexp_replace_from, optional=2
+    *declare("~(text, text) -> boolean", matches),
+    *declare("!~(text, text) -> boolean", negated(matches)),
+    *declare("~*(text, text) -> boolean", matches_caseless),
+    *declare("!~*(text, text) -> boolean", negated(matches_caseless)),
+    *declare("regexp_like(text, text, text?) -> boolean", regexp_like),
+    *declare("regexp_match(text, text, text?) -> text[]", regexp_match),
+    *declare("regexp_matches(text, text, text?) -> setof text[]", regexp_matches),
+    *declare("regexp_split_to_array(text, text, text?) -> text[]", partial(regexp_split, SPLIT_ARRAY)),
+    *declare("regexp_split_to_table(text, text, text?) -> setof text", partial(regexp_split, SPLIT_TABLE)),
+    *declare("substring(text, text) -> text", substring_matching),
+    *declare("regexp_replace(text, text, text, text?) -> text", regexp_replace),
+    *declare("regexp_replace(text, text, text, integer, integer?, text?) -> text", regexp_replace_from),
+    *declare("regexp_count(text, text, integer?, text?) -> integer", regexp_count),
+    *declare(
+        "regexp_instr(text, text, integer?, integer?, integer?, text?, integer?) -> integer", regexp_instr
     ),
-    *overloads("regexp_count", (*PAIR, "integer", "text"), "integer", regexp_count, optional=2),
-    *overloads("regexp_instr", (*PAIR, *INSTR_OPTIONS), "integer", regexp_instr, optional=5),
-    *overloads("regexp_substr", (*PAIR, *SUBSTR_OPTIONS), "text", regexp_substr, optional=4),
+    *declare("regexp_substr(text, text, integer?, integer?, text?, integer?) -> text", regexp_substr),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from dataflow.pipelines.pg_functions import intervals, numeric, timestamps
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature, overloads
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare, declare_each
 
 ZERO_STEP = "step size cannot equal zero"
 
@@ -37,12 +37,10 @@ def series_of_timestamps(start: int, stop: int, step: Interval) -> list[int]:
     return found
 
 
+_OF_STAMPS = dict.fromkeys(("timestamp", "timestamptz"), series_of_timestamps)
 SIGNATURES: tuple[Signature, ...] = (
-    *overloads("generate_series", ("integer",) * 3, "integer", series_of_integers, optional=1, is_set=True),
-    *overloads("generate_series", ("bigint",) * 3, "bigint", series_of_integers, optional=1, is_set=True),
-    *overloads("generate_series", ("numeric",) * 3, "numeric", series_of_numeric, optional=1, is_set=True),
-    *(
-        Signature("generate_series", (kind, kind, "interval"), kind, series_of_timestamps, is_set=True)
-        for kind in ("timestamp", "timestamptz")
-    ),
+    *declare("generate_series(integer, integer, integer?) -> setof integer", series_of_integers),
+    *declare("generate_series(bigint, bigint, bigint?) -> setof bigint", series_of_integers),
+    *declare("generate_series(numeric, numeric, numeric?) -> setof numeric", series_of_numeric),
+    *declare_each("generate_series({}, {}, interval) -> setof {}", _OF_STAMPS),
 )

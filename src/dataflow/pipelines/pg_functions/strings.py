@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable
 from functools import partial
 
-from dataflow.pipelines.pg_functions.signatures import Signature, overloads, swapped
+from dataflow.pipelines.pg_functions.signatures import Signature, declare, swapped
 
 LARGEST = 0x3FFFFFFF  # bytes per value
 LARGEST_INTEGER = 2**31 - 1
@@ -162,32 +162,32 @@ def is_normalized(text: str, form: str = "NFC") -> bool:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    *overloads("length char_length character_length", ("text",), "integer", len),
-    Signature("octet_length", ("text",), "integer", octet_length),
-    Signature("bit_length", ("text",), "integer", bit_length),
-    *overloads("octet_length length", ("bytea",), "integer", len),
-    Signature("left", ("text", "integer"), "text", left),
-    Signature("right", ("text", "integer"), "text", right),
-    *overloads("lpad", ("text", "integer", "text"), "text", lpad, optional=1),
-    *overloads("rpad", ("text", "integer", "text"), "text", rpad, optional=1),
-    Signature("repeat", ("text", "integer"), "text", repeat),
-    Signature("reverse", ("text",), "text", reverse),
-    *overloads("btrim", ("text", "text"), "text", partial(_trim, str.strip), optional=1),
-    *overloads("ltrim", ("text", "text"), "text", partial(_trim, str.lstrip), optional=1),
-    *overloads("rtrim", ("text", "text"), "text", partial(_trim, str.rstrip), optional=1),
-    Signature("replace", ("text", "text", "text"), "text", replace),
-    Signature("translate", ("text", "text", "text"), "text", translate),
-    Signature("split_part", ("text", "text", "integer"), "text", split_part),
-    Signature("strpos", ("text", "text"), "integer", strpos),
-    Signature("position", ("text", "text"), "integer", swapped(strpos)),
-    *overloads("starts_with ^@", ("text", "text"), "boolean", str.startswith),
-    *overloads("substr substring", ("text", "integer", "integer"), "text", substr, optional=1),
-    *overloads("overlay", ("text", "text", "integer", "integer"), "text", overlay, optional=1),
-    Signature("ascii", ("text",), "integer", ascii_code),
-    Signature("chr", ("integer",), "text", chr_of),
-    Signature("concat", ("text",), "text", concat, strict=False, variadic=True),
-    Signature("concat_ws", ("text", "text"), "text", concat_ws, strict=False, variadic=True),
-    Signature("||", ("text", "text"), "text", operator.add),
-    *overloads("normalize", ("text", "text"), "text", normalize, optional=1),
-    *overloads("is_normalized", ("text", "text"), "boolean", is_normalized, optional=1),
+    *declare("length, char_length, character_length(text) -> integer", len),
+    *declare("octet_length(text) -> integer", octet_length),
+    *declare("bit_length(text) -> integer", bit_length),
+    *declare("octet_length, length(bytea) -> integer", len),
+    *declare("left(text, integer) -> text", left),
+    *declare("right(text, integer) -> text", right),
+    *declare("lpad(text, integer, text?) -> text", lpad),
+    *declare("rpad(text, integer, text?) -> text", rpad),
+    *declare("repeat(text, integer) -> text", repeat),
+    *declare("reverse(text) -> text", reverse),
+    *declare("btrim(text, text?) -> text", partial(_trim, str.strip)),
+    *declare("ltrim(text, text?) -> text", partial(_trim, str.lstrip)),
+    *declare("rtrim(text, text?) -> text", partial(_trim, str.rstrip)),
+    *declare("replace(text, text, text) -> text", replace),
+    *declare("translate(text, text, text) -> text", translate),
+    *declare("split_part(text, text, integer) -> text", split_part),
+    *declare("strpos(text, text) -> integer", strpos),
+    *declare("position(text, text) -> integer", swapped(strpos)),
+    *declare("starts_with, ^@(text, text) -> boolean", str.startswith),
+    *declare("substr, substring(text, integer, integer?) -> text", substr),
+    *declare("overlay(text, text, integer, integer?) -> text", overlay),
+    *declare("ascii(text) -> integer", ascii_code),
+    *declare("chr(integer) -> text", chr_of),
+    *declare("concat(variadic text) -> text", concat, strict=False),
+    *declare("concat_ws(text, variadic text) -> text", concat_ws, strict=False),
+    *declare("||(text, text) -> text", operator.add),
+    *declare("normalize(text, text?) -> text", normalize),
+    *declare("is_normalized(text, text?) -> boolean", is_normalized),
 )

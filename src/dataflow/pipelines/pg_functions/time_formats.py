@@ -10,7 +10,7 @@ from dataflow.pipelines.pg_functions.datetime_fields import DAYS, MONTHS
 from dataflow.pipelines.pg_functions.format_pictures import Node, ordinal_of, parse_picture
 from dataflow.pipelines.pg_functions.integers import cut, modulo
 from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare
 
 ROMAN = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"]
 _FRACTIONS = {"MS": 3, "US": 6, **{f"FF{digits}": digits for digits in range(1, 7)}}
@@ -238,8 +238,8 @@ def iso_date_of(year: int, month: int, day: int) -> tuple[int, int, int]:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("to_char", ("timestamp", "text"), "text", format_timestamp),
-    Signature("to_char", ("timestamptz", "text"), "text", format_timestamptz),
-    Signature("to_char", ("date", "text"), "text", format_date),
-    Signature("to_char", ("interval", "text"), "text", format_interval),
+    *declare("to_char(timestamp, text) -> text", format_timestamp),
+    *declare("to_char(timestamptz, text) -> text", format_timestamptz),
+    *declare("to_char(date, text) -> text", format_date),
+    *declare("to_char(interval, text) -> text", format_interval),
 )

@@ -36,7 +36,7 @@ from dataflow.pipelines.pg_functions.intervals import (
     negate,
     show_clock,
 )
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature, swapped
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare, declare_each, swapped
 from dataflow.pipelines.pg_functions.zones import zone_for_making
 
 
@@ -258,38 +258,44 @@ _STAMPS = ("timestamp", "timestamptz")
 _MAKE = (*("integer",) * 5, "double")
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("cast", ("text",), "date", parse_date),
-    Signature("cast", ("text",), "timestamp", parse_timestamp),
-    Signature("cast", ("text",), "timestamptz", parse_timestamptz),
-    Signature("cast", ("date",), "text", show_date),
-    Signature("cast", ("timestamp",), "text", show_timestamp),
-    Signature("cast", ("timestamptz",), "text", show_timestamptz),
-    Signature("+", ("date", "integer"), "date", add_days),
-    Signature("+", ("integer", "date"), "date", swapped(add_days)),
-    Signature("-", ("date", "integer"), "date", subtract_days),
-    Signature("-", ("date", "date"), "integer", operator.sub),
-    Signature("+", ("date", "interval"), "timestamp", add_interval_to_date),
-    Signature("+", ("interval", "date"), "timestamp", swapped(add_interval_to_date)),
-    Signature("-", ("date", "interval"), "timestamp", subtract_interval_from_date),
-    Signature("isfinite", ("date",), "boolean", is_finite),
-    Signature("make_date", ("integer", "integer", "integer"), "date", make_date),
-    Signature("make_timestamp", _MAKE, "timestamp", make_timestamp),
-    Signature("make_timestamptz", _MAKE, "timestamptz", make_timestamptz),
-    Signature("make_timestamptz", (*_MAKE, "text"), "timestamptz", make_timestamptz),
-    Signature("to_timestamp", ("double",), "timestamptz", from_epoch),
-    *(
-        signature
-        for kind in _STAMPS
-        for signature in (
-            Signature("+", (kind, "interval"), kind, add_interval),
-            Signature("+", ("interval", kind), kind, swapped(add_interval)),
-            Signature("-", (kind, "interval"), kind, subtract_interval),
-            Signature("-", (kind, kind), "interval", timestamp_difference),
-            Signature("age", (kind, kind), "interval", age),
-            Signature("date_bin", ("interval", kind, kind), kind, bin_timestamp),
-            Signature("isfinite", (kind,), "boolean", is_finite),
-            Signature("overlaps", (kind,) * 4, "boolean", overlaps, strict=False),
-            Signature("overlaps", (kind, "interval") * 2, "boolean", overlaps_spans, strict=False),
-        )
+    *declare("cast(text) -> date", parse_date),
+    *declare("cast(text) -> timestamp", parse_timestamp),
+    *declare("cast(text) -> timestamptz", parse_timestamptz),
+    *declare("cast(date) -> text", show_date),
+    *declare("cast(timestamp) -> text", show_timestamp),
+    *declare("cast(timestamptz) -> text", show_timestamptz),
+    *declare("+(date, integer) -> date", add_days),
+    *declare("+(integer, date) -> date", swapped(add_days)),
+    *declare("-(date, integer) -> date", subtract_days),
+    *declare("-(date, date) -> integer", operator.sub),
+    *declare("+(date, interval) -> timestamp", add_interval_to_date),
+    *declare("+(interval, date) -> timestamp", swapped(add_interval_to_date)),
+    *declare("-(date, interval) -> timestamp", subtract_interval_from_date),
+    *declare("isfinite(date) -> boolean", is_finite),
+    *declare("make_date(integer, integer, integer) -> date", make_date),
+    *declare(
+        "make_timestamp(integer, integer, integer, integer, integer, double) -> timestamp", make_timestamp
+    ),
+    *declare(
+        "make_timestamptz(integer, integer, integer, integer, integer, double) -> timestamptz",
+        make_timestamptz,
+    ),
+    *declare(
+        "make_timestamptz(integer, integer, integer, integer, integer, double, text) -> timestamptz",
+        make_timestamptz,
+    ),
+    *declare("to_timestamp(double) -> timestamptz", from_epoch),
+    *declare_each("+({}, interval) -> {}", dict.fromkeys(_STAMPS, add_interval)),
+    *declare_each("+(interval, {}) -> {}", dict.fromkeys(_STAMPS, swapped(add_interval))),
+    *declare_each("-({}, interval) -> {}", dict.fromkeys(_STAMPS, subtract_interval)),
+    *declare_each("-({}, {}) -> interval", dict.fromkeys(_STAMPS, timestamp_difference)),
+    *declare_each("age({}, {}) -> interval", dict.fromkeys(_STAMPS, age)),
+    *declare_each("date_bin(interval, {}, {}) -> {}", dict.fromkeys(_STAMPS, bin_timestamp)),
+    *declare_each("isfinite({}) -> boolean", dict.fromkeys(_STAMPS, is_finite)),
+    *declare_each("overlaps({}, {}, {}, {}) -> boolean", dict.fromkeys(_STAMPS, overlaps), strict=False),
+    *declare_each(
+        "overlaps({}, interval, {}, interval) -> boolean",
+        dict.fromkeys(_STAMPS, overlaps_spans),
+        strict=False,
     ),
 )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from dataflow.pipelines.pg_functions.floats import INFINITY, NAN, divide, multiply
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare, declare_each
 
 _DEGREE = 0.0174532925199432957692
 
@@ -153,36 +153,36 @@ def _cosine_quarter(angle: float) -> float:
 _TAN_45 = _sine_quarter(45.0) / _cosine_quarter(45.0)
 _COT_45 = _cosine_quarter(45.0) / _sine_quarter(45.0)
 
-_ONE_TO_ONE = (
-    ("sin", finite(math.sin)),
-    ("cos", finite(math.cos)),
-    ("tan", finite(math.tan)),
-    ("cot", finite(cotangent)),
-    ("asin", ranged(math.asin, -1, 1)),
-    ("acos", ranged(math.acos, -1, 1)),
-    ("atan", math.atan),
-    ("sind", finite(sine_degrees)),
-    ("cosd", finite(cosine_degrees)),
-    ("tand", finite(tangent_degrees)),
-    ("cotd", finite(cotangent_degrees)),
-    ("asind", ranged(arc_sine_degrees, -1, 1)),
-    ("acosd", ranged(arc_cosine_degrees, -1, 1)),
-    ("atand", arc_tangent_degrees),
-    ("sinh", hyperbolic_sine),
-    ("cosh", hyperbolic_cosine),
-    ("tanh", math.tanh),
-    ("asinh", math.asinh),
-    ("acosh", ranged(math.acosh, 1, INFINITY)),
-    ("atanh", ranged(area_tangent, -1, 1)),
-    ("erf", math.erf),
-    ("erfc", math.erfc),
-    ("degrees", degrees),
-    ("radians", radians),
-)
+_FUNCTIONS: dict[str, Callable[[float], float]] = {
+    "sin": finite(math.sin),
+    "cos": finite(math.cos),
+    "tan": finite(math.tan),
+    "cot": finite(cotangent),
+    "asin": ranged(math.asin, -1, 1),
+    "acos": ranged(math.acos, -1, 1),
+    "atan": math.atan,
+    "sind": finite(sine_degrees),
+    "cosd": finite(cosine_degrees),
+    "tand": finite(tangent_degrees),
+    "cotd": finite(cotangent_degrees),
+    "asind": ranged(arc_sine_degrees, -1, 1),
+    "acosd": ranged(arc_cosine_degrees, -1, 1),
+    "atand": arc_tangent_degrees,
+    "sinh": hyperbolic_sine,
+    "cosh": hyperbolic_cosine,
+    "tanh": math.tanh,
+    "asinh": math.asinh,
+    "acosh": ranged(math.acosh, 1, INFINITY),
+    "atanh": ranged(area_tangent, -1, 1),
+    "erf": math.erf,
+    "erfc": math.erfc,
+    "degrees": degrees,
+    "radians": radians,
+}
 
 SIGNATURES: tuple[Signature, ...] = (
-    *(Signature(name, ("double",), "double", call) for name, call in _ONE_TO_ONE),
-    Signature("atan2", ("double", "double"), "double", math.atan2),
-    Signature("atan2d", ("double", "double"), "double", arc_tangent2_degrees),
-    Signature("pi", (), "double", lambda: math.pi),
+    *declare_each("{}(double) -> double", _FUNCTIONS),
+    *declare("atan2(double, double) -> double", math.atan2),
+    *declare("atan2d(double, double) -> double", arc_tangent2_degrees),
+    *declare("pi() -> double", lambda: math.pi),
 )

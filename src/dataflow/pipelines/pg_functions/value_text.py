@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from dataflow.pipelines.pg_functions.integers import SPACE
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare, declare_each
 
 UUID = re.compile(r"(\{)?((?:[0-9a-fA-F]{4}-?){7}[0-9a-fA-F]{4})(?(1)\})")
 HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
@@ -192,20 +192,19 @@ def unistr(text: str) -> str:
     return "".join(written)
 
 
+_SHA = ("sha224", "sha256", "sha384", "sha512")
+_DIGESTS = {name: partial(digest, getattr(hashlib, name)) for name in _SHA}
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("cast", ("text",), "boolean", boolean_in),
-    Signature("cast", ("text",), "uuid", uuid_in),
-    Signature("cast", ("text",), "bytea", bytea_in),
-    Signature("cast", ("bytea",), "text", bytea_out),
-    Signature("encode", ("bytea", "text"), "text", encode),
-    Signature("decode", ("text", "text"), "bytea", decode),
-    Signature("md5", ("text",), "text", md5),
-    Signature("md5", ("bytea",), "text", md5),
-    *(
-        Signature(name, ("bytea",), "bytea", partial(digest, getattr(hashlib, name)))
-        for name in ("sha224", "sha256", "sha384", "sha512")
-    ),
-    Signature("convert_to utf8", ("text",), "bytea", str.encode),
-    Signature("convert_from utf8", ("bytea",), "text", decode_utf8),
-    Signature("unistr", ("text",), "text", unistr),
+    *declare("cast(text) -> boolean", boolean_in),
+    *declare("cast(text) -> uuid", uuid_in),
+    *declare("cast(text) -> bytea", bytea_in),
+    *declare("cast(bytea) -> text", bytea_out),
+    *declare("encode(bytea, text) -> text", encode),
+    *declare("decode(text, text) -> bytea", decode),
+    *declare("md5(text) -> text", md5),
+    *declare("md5(bytea) -> text", md5),
+    *declare_each("{}(bytea) -> bytea", _DIGESTS),
+    *declare("convert_to utf8(text) -> bytea", str.encode),
+    *declare("convert_from utf8(bytea) -> text", decode_utf8),
+    *declare("unistr(text) -> text", unistr),
 )

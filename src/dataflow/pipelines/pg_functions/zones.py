@@ -11,7 +11,7 @@ from dataflow.pipelines.pg_functions.datetime_fields import Malformed
 from dataflow.pipelines.pg_functions.integers import cut
 from dataflow.pipelines.pg_functions.intervals import SECOND
 from dataflow.pipelines.pg_functions.intervals import show as show_interval
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare
 from dataflow.pipelines.pg_functions.zone_rules import LocalTime, Zone, load_zone
 
 # PostgreSQL's default set: minutes ahead of UTC and the abbreviations for that offset, those of a summer time
@@ -185,8 +185,8 @@ def _interval_offset(zone: Interval) -> int:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("timezone", ("text", "timestamptz"), "timestamp", to_local),
-    Signature("timezone", ("text", "timestamp"), "timestamptz", from_local),
-    Signature("timezone", ("interval", "timestamptz"), "timestamp", to_local_by),
-    Signature("timezone", ("interval", "timestamp"), "timestamptz", from_local_by),
+    *declare("timezone(text, timestamptz) -> timestamp", to_local),
+    *declare("timezone(text, timestamp) -> timestamptz", from_local),
+    *declare("timezone(interval, timestamptz) -> timestamp", to_local_by),
+    *declare("timezone(interval, timestamp) -> timestamptz", from_local_by),
 )
