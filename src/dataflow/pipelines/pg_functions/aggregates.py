@@ -11,17 +11,9 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from dataflow.pipelines.pg_functions import numeric
 from dataflow.pipelines.pg_functions.arrays import compare
 from dataflow.pipelines.pg_functions.floats import NAN, OVERFLOW
-from dataflow.pipelines.pg_functions.numeric import (
-    EXACT,
-    ZERO,
-    checked,
-    divide,
-    divide_to_scale,
-    rescaled,
-    select_division_scale,
-)
 from dataflow.pipelines.pg_functions.numeric_powers import square_root_to_scale
 from dataflow.pipelines.pg_functions.signatures import Signature, declare, declare_each
 
@@ -32,23 +24,23 @@ _LIMB = 28
 
 def sum_of_limbs(whole: Decimal, first: Decimal, rest: Decimal, scale: int) -> Decimal:
     """Compute a sum from the sums of whole parts and of the first and next 28 decimal digits."""
-    fraction = EXACT.add(EXACT.scaleb(first, -_LIMB), EXACT.scaleb(rest, -2 * _LIMB))
-    return checked(rescaled(EXACT.add(whole, fraction), scale))
+    fraction = numeric.EXACT.add(numeric.EXACT.scaleb(first, -_LIMB), numeric.EXACT.scaleb(rest, -2 * _LIMB))
+    return numeric.checked(numeric.rescaled(numeric.EXACT.add(whole, fraction), scale))
 
 
 def variance(count: int, total: Decimal, squares: Decimal, is_sample: bool = True) -> Decimal | None:
     """var_samp or var_pop of numeric or integers, from their count, sum and sum of squares."""
     spread = _spread(count, total, squares, is_sample)
-    return divide(*spread) if spread and spread[0] else spread and ZERO
+    return numeric.divide(*spread) if spread and spread[0] else spread and numeric.ZERO
 
 
 def deviation(count: int, total: Decimal, squares: Decimal, is_sample: bool = True) -> Decimal | None:
     """stddev_samp or stddev_pop of numeric or integers."""
     spread = _spread(count, total, squares, is_sample)
     if not spread or not spread[0]:
-        return spread and ZERO
-    scale = select_division_scale(*spread)
-    return square_root_to_scale(divide_to_scale(*spread, scale), scale)
+        return spread and numeric.ZERO
+    scale = numeric.select_division_scale(*spread)
+    return square_root_to_scale(numeric.divide_to_scale(*spread, scale), scale)
 
 
 def _spread(count: int, total: Decimal, squares: Decimal, is_sample: bool) -> tuple[Decimal, Decimal] | None:
@@ -56,7 +48,9 @@ def _spread(count: int, total: Decimal, squares: Decimal, is_sample: bool) -> tu
     if count <= is_sample:
         return None
     times = Decimal(count)
-    spread = EXACT.subtract(EXACT.multiply(times, squares), EXACT.multiply(total, total))
+    spread = numeric.EXACT.subtract(
+        numeric.EXACT.multiply(times, squares), numeric.EXACT.multiply(total, total)
+    )
     return spread, Decimal(count * (count - is_sample))
 
 

@@ -23,6 +23,18 @@ class OutOfRange(ValueError):
     """The number in a field is out of range."""
 
 
+def expect(is_well_formed: object) -> None:
+    """Raise Malformed if the condition is false."""
+    if not is_well_formed:
+        raise Malformed
+
+
+def expect_range(is_in_range: bool) -> None:
+    """Raise OutOfRange if the condition is false."""
+    if not is_in_range:
+        raise OutOfRange
+
+
 class DatetimeField(NamedTuple):
     """One field of the text, in lower case."""
 
@@ -103,23 +115,20 @@ _SIGNED = re.compile(r"[+-][ \t\n\v\f\r]*(?:([0-9][0-9:.-]*)|([A-Za-z]+))")
 
 def split_fields(text: str) -> list[DatetimeField]:
     """Split a date, time or interval into its fields."""
-    if not text.isascii():
-        raise Malformed(text)
+    expect(text.isascii())
     fields: list[DatetimeField] = []
     place = length = 0
     while place < len(text):
         if text[place] in SPACE:
             place += 1
             continue
-        if len(fields) >= MAX_FIELDS:
-            raise Malformed(text)
+        expect(len(fields) < MAX_FIELDS)
         field, end = _read_field(text, place)
         if field:
             fields.append(field)
             length += len(field.text) + 1
         place = end
-    if length >= MAX_LENGTH:
-        raise Malformed(text)
+    expect(length < MAX_LENGTH)
     return fields
 
 
@@ -134,9 +143,8 @@ def _read_field(text: str, place: int) -> tuple[DatetimeField | None, int]:
             raise Malformed(text)
         kind = ZONE if match[1] else SPECIAL
         return DatetimeField(kind, first + (match[1] or match[2]).lower()), match.end()
-    if first in PUNCTUATION:
-        return None, place + 1
-    raise Malformed(text)
+    expect(first in PUNCTUATION)
+    return None, place + 1
 
 
 def _read_digits(text: str, place: int) -> tuple[DatetimeField, int]:

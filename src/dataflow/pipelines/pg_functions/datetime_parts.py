@@ -6,18 +6,7 @@ import math
 from decimal import Decimal
 from functools import partial
 
-from dataflow.pipelines.pg_functions import numeric
-from dataflow.pipelines.pg_functions.civil import (
-    EPOCH_JULIAN,
-    POSTGRES_EPOCH,
-    check_timestamp,
-    day_of_year,
-    from_days,
-    iso_weekday,
-    iso_year_week,
-    to_days,
-    weekday,
-)
+from dataflow.pipelines.pg_functions import civil, numeric
 from dataflow.pipelines.pg_functions.datetime_fields import find_unit, find_word
 from dataflow.pipelines.pg_functions.integers import cut
 from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND, checked
@@ -50,7 +39,7 @@ def extract_from_date(field: str, days: int) -> Decimal:
     if unit == "epoch":
         return Decimal(days * 86_400)
     if unit == "julian":
-        return Decimal(days + EPOCH_JULIAN)
+        return Decimal(days + civil.EPOCH_JULIAN)
     return Decimal(_day_part(unit, days, field, "date"))
 
 
@@ -62,7 +51,7 @@ def extract_from_timestamp(kind: str, field: str, micros: int) -> Decimal:
             return _scaled(micros, 6)
         return numeric.round_to(numeric.divide(Decimal(micros), Decimal(SECOND)), 6)
     if unit == "julian":
-        return numeric.add(Decimal(days + EPOCH_JULIAN), numeric.divide(Decimal(rest), Decimal(DAY)))
+        return numeric.add(Decimal(days + civil.EPOCH_JULIAN), numeric.divide(Decimal(rest), Decimal(DAY)))
     if unit in ("second", "millisecond"):
         return _scaled(rest % MINUTE, 6 if unit == "second" else 3)
     return Decimal(_whole_part(unit, micros, field, kind))
@@ -79,9 +68,9 @@ def part_of_timestamp(kind: str, field: str, micros: int) -> float:
     if unit == "epoch":
         if micros < LAST_EXACT:
             return micros / 1_000_000.0
-        return (float(micros - POSTGRES_EPOCH) + POSTGRES_EPOCH) / 1_000_000.0
+        return (float(micros - civil.POSTGRES_EPOCH) + civil.POSTGRES_EPOCH) / 1_000_000.0
     if unit == "julian":
-        return days + EPOCH_JULIAN + (seconds + fraction / 1_000_000.0) / 86_400.0
+        return days + civil.EPOCH_JULIAN + (seconds + fraction / 1_000_000.0) / 86_400.0
     if unit == "second":
         return seconds % 60 + fraction / 1_000_000.0
     if unit == "millisecond":
@@ -118,12 +107,12 @@ def _whole_part(unit: str, micros: int, field: str, kind: str) -> int:
 
 
 def _day_part(unit: str, days: int, field: str, kind: str) -> int:
-    year, month, day = from_days(days)
+    year, month, day = civil.from_days(days)
     if unit in ("isoyear", "week"):
-        iso_year, week = iso_year_week(days)
+        iso_year, week = civil.iso_year_week(days)
         return week if unit == "week" else iso_year if iso_year > 0 else iso_year - 1
     if unit in ("dow", "isodow", "doy"):
-        return {"dow": weekday, "isodow": iso_weekday, "doy": day_of_year}[unit](days)
+        return {"dow": civil.weekday, "isodow": civil.iso_weekday, "doy": civil.day_of_year}[unit](days)
     if unit in ("century", "millennium"):
         size = 100 if unit == "century" else 1000
         return (year + size - 1) // size if year > 0 else -((size - year) // size)
@@ -141,7 +130,7 @@ def _day_part(unit: str, days: int, field: str, kind: str) -> int:
 
 def truncate_timestamp(field: str, micros: int) -> int:
     """date_trunc."""
-    return check_timestamp(_truncate(field, micros, "timestamp"))
+    return civil.check_timestamp(_truncate(field, micros, "timestamp"))
 
 
 def truncate_timestamptz(field: str, micros: int, zone: str = "UTC") -> int:
@@ -153,7 +142,7 @@ def truncate_timestamptz(field: str, micros: int, zone: str = "UTC") -> int:
     local = _truncate(field, micros + offset * SECOND, "timestamptz")
     if find_unit(field.lower()) not in _CLOCK_UNITS:
         offset = found.offset_of_local(local // SECOND)
-    return check_timestamp(local - offset * SECOND)
+    return civil.check_timestamp(local - offset * SECOND)
 
 
 def _find_truncation(field: str, kind: str) -> str:
@@ -169,8 +158,8 @@ def _truncate(field: str, micros: int, kind: str) -> int:
         return micros - micros % _CLOCK_UNITS[unit]
     days = micros // DAY
     if unit in ("day", "week"):
-        return (days - (iso_weekday(days) - 1 if unit == "week" else 0)) * DAY
-    year, month, _ = from_days(days)
+        return (days - (civil.iso_weekday(days) - 1 if unit == "week" else 0)) * DAY
+    year, month, _ = civil.from_days(days)
     starts = {
         "month": (year, month),
         "quarter": (year, (month - 1) // 3 * 3 + 1),
@@ -181,7 +170,7 @@ def _truncate(field: str, micros: int, kind: str) -> int:
     }
     if unit not in starts:
         raise ValueError(f'unit "{field.lower()}" not supported for type {NAMES[kind]}')
-    return to_days(*starts[unit], 1) * DAY
+    return civil.to_days(*starts[unit], 1) * DAY
 
 
 def _first_year(year: int, size: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from dataflow.pipelines.pg_functions.civil import Moment, check_timestamp, find_days, to_micros
+from dataflow.pipelines.pg_functions import civil
 from dataflow.pipelines.pg_functions.datetime_fields import DAYS, MONTHS
 from dataflow.pipelines.pg_functions.format_pictures import Node, is_separator, parse_picture
 from dataflow.pipelines.pg_functions.formatted_fields import Fields, FieldSum
@@ -62,7 +62,7 @@ _DIGITS = frozenset((*_NUMBERS, "Y,YYY", "TZM"))  # the keywords whose text star
 def read_date(text: str, picture: str) -> int:
     """to_date."""
     moment, _ = _read(text, picture)
-    days = find_days(*moment[:3])
+    days = civil.find_days(*moment[:3])
     if days is None:
         raise ValueError(f'date out of range: "{text}"')
     return days
@@ -71,13 +71,13 @@ def read_date(text: str, picture: str) -> int:
 def read_timestamp(text: str, picture: str) -> int:
     """to_timestamp of a string; the zone defaults to UTC."""
     moment, fields = _read(text, picture)
-    local = to_micros(moment)
+    local = civil.to_micros(moment)
     offset = fields.zone.offset_of_local(local // SECOND) if fields.zone else 0
-    found = check_timestamp(local - offset * SECOND)
+    found = civil.check_timestamp(local - offset * SECOND)
     return to_precision(found, fields.precision) if fields.precision else found
 
 
-def _read(text: str, picture: str) -> tuple[Moment, Fields]:
+def _read(text: str, picture: str) -> tuple[civil.Moment, Fields]:
     fields = Fields()
     _Reader(text, parse_picture(picture), fields).read()
     moment = FieldSum(fields, text).finish()

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 
+from dataflow.pipelines.pg_functions import datetime_fields
 from dataflow.pipelines.pg_functions.datetime_fields import (
-    SPECIAL,
-    TEXT,
-    TIME,
-    ZONE,
-    DatetimeField,
     Malformed,
     OutOfRange,
-    find_unit,
+    expect,
+    expect_range,
     find_word,
-    split_fields,
 )
 from dataflow.pipelines.pg_functions.floats import round_even
 from dataflow.pipelines.pg_functions.integers import cut
@@ -32,7 +28,7 @@ def parse(text: str) -> Interval:
     """Parse an interval."""
     try:
         try:
-            return _Reading().read(split_fields(text))
+            return _Reading().read(datetime_fields.split_fields(text))
         except Malformed:
             return _IsoReading(text).read()
     except OutOfRange:
@@ -75,8 +71,9 @@ class _Sums:
         self.micros = _fit(self.micros + whole + (rest > 0.5) - (rest < -0.5), 64)
 
     def finish(self, sign: int) -> Interval:
-        if sign < 0 and (-(2**31) in (self.years, self.months, self.days) or self.micros == -(2**63)):
-            raise OutOfRange("")
+        expect_range(
+            sign >= 0 or (-(2**31) not in (self.years, self.months, self.days) and self.micros != -(2**63))
+        )
         months = self.years * 12 + self.months
         return checked(sign * months, sign * self.days, sign * self.micros)
 
@@ -90,33 +87,31 @@ class _Reading(_Sums):
         self.has_waiting_unit = False
         self.seen: set[str] = set()
 
-    def read(self, fields: list[DatetimeField]) -> Interval:
+    def read(self, fields: list[datetime_fields.DatetimeField]) -> Interval:
         sign = 1
         for place, field in reversed(list(enumerate(fields))):
-            if field.kind in (TEXT, SPECIAL):
+            if field.kind in (datetime_fields.TEXT, datetime_fields.SPECIAL):
                 if self._read_word(field.text) == "ago":
-                    if place != len(fields) - 1:
-                        raise Malformed(field.text)
+                    expect(place == len(fields) - 1)
                     sign = -1
-            elif field.kind == TIME or (field.kind == ZONE and self._is_clock(field.text[1:])):
+            elif field.kind == datetime_fields.TIME or (
+                field.kind == datetime_fields.ZONE and self._is_clock(field.text[1:])
+            ):
                 self._read_clock(field.text)
             else:
                 self._read_number(field.text)
-        if not self.seen or self.has_waiting_unit:
-            raise Malformed("")
+        expect(self.seen and not self.has_waiting_unit)
         return self.finish(sign)
 
     def _read_word(self, text: str) -> str:
-        if self.has_waiting_unit:
-            raise Malformed(text)
-        if unit := find_unit(text):
+        expect(not self.has_waiting_unit)
+        if unit := datetime_fields.find_unit(text):
             self.unit, self.has_waiting_unit = unit, unit != "ago"
             return unit
         kind, value = find_word(text) or ("", "")
         if kind == "reserved" and value == "infinity":
             raise ValueError("infinite intervals are not supported")
-        if kind != "ignored":
-            raise Malformed(text)
+        expect(kind == "ignored")
         self.unit = "second"
         return ""
 
@@ -140,16 +135,14 @@ class _Reading(_Sums):
         unit = self.unit
         if match[3] is not None:
             unit, months = "month", _fit(int(match[3]), 32)
-            if months >= 12:
-                raise OutOfRange(text)
+            expect_range(months < 12)
             whole = _fit(whole * 12 + (-months if text[0] == "-" else months), 64)
         self.add_unit(unit, whole, part)
         self._see(_CLOCK_FIELDS - {"hour", "minute"} if unit == "second" and part else {unit})
         self.unit, self.has_waiting_unit = "day" if unit == "hour" else unit, False
 
     def _see(self, units: frozenset[str] | set[str]) -> None:
-        if self.seen & units:
-            raise Malformed("")
+        expect(not (self.seen & units))
         self.seen |= units
 
 
@@ -162,8 +155,7 @@ def read_clock(text: str) -> int:
     seconds = _fit(int(match[3] or 0), 32)
     if match[3] is None and match[4] is not None:
         hours, minutes, seconds = 0, _fit(hours, 32), minutes
-    if minutes > 59 or seconds > 60:
-        raise OutOfRange(text)
+    expect_range(minutes <= 59 and seconds <= 60)
     fraction = int(round_even(float(f"0.{match[4] or 0}") * SECOND))
     return _fit(hours * HOUR + minutes * MINUTE + seconds * SECOND + fraction, 64)
 
@@ -181,8 +173,7 @@ class _IsoReading(_Sums):
         self.is_date, self.has_field = True, False
 
     def read(self) -> Interval:
-        if len(self.text) < 2 or self.text[0] != "P":
-            raise Malformed(self.text)
+        expect(len(self.text) >= 2 and self.text[0] == "P")
         while self.place < len(self.text):
             if self.text[self.place] == "T":
                 self._begin_time()
@@ -214,13 +205,12 @@ class _IsoReading(_Sums):
         self.place = match.end()
         value = float(match[0])
         if abs(value) > 1e15:
-            raise Malformed(self.text) if abs(value) > 1e308 else OutOfRange(self.text)
+            raise (Malformed(self.text) if abs(value) > 1e308 else OutOfRange(self.text))
         return int(value), value - int(value)
 
     def _read_alternative(self, start: int, letter: str, whole: int, part: float) -> bool:
         """Read a date or time without letters; True if the text ends with it."""
-        if self.has_field or letter not in (("", "T", "-") if self.is_date else ("", ":")):
-            raise Malformed(self.text)
+        expect(not self.has_field and letter in ("", "T", "-") if self.is_date else ("", ":"))
         digits = re.match(r"[0-9]*", self.text[start:].lstrip("-"))
         width = digits.end() if digits else 0
         if letter in ("", "T") and width == (8 if self.is_date else 6):
@@ -238,8 +228,7 @@ class _IsoReading(_Sums):
         if letter == "T" and self.is_date:
             self.is_date = False
             return False
-        if letter:
-            raise Malformed(self.text)
+        expect(not letter)
         return True
 
     def _add_packed(self, whole: int, part: float) -> None:
@@ -253,8 +242,7 @@ class _IsoReading(_Sums):
 
 
 def _fit(value: int, bits: int) -> int:
-    if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
-        raise OutOfRange(str(value))
+    expect_range(-(1 << bits - 1) <= value < 1 << bits - 1)
     return value
 
 

@@ -5,13 +5,8 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-from dataflow.pipelines.pg_functions import numeric, numeric_powers
+from dataflow.pipelines.pg_functions import format_pictures, numeric, numeric_powers
 from dataflow.pipelines.pg_functions.floats import nearest_real, round_even
-from dataflow.pipelines.pg_functions.format_pictures import (
-    NumberPicture,
-    ordinal_of,
-    parse_number_picture,
-)
 from dataflow.pipelines.pg_functions.integers import fit
 from dataflow.pipelines.pg_functions.numeric_text import show
 from dataflow.pipelines.pg_functions.signatures import Signature, declare
@@ -35,7 +30,7 @@ _ROMAN = (
 
 
 def format_numeric(value: Decimal, text: str) -> str:
-    picture = parse_number_picture(text)
+    picture = format_pictures.parse_number_picture(text)
     if "RN" in picture.flags:
         number = int(numeric.round_to(value)) if value.adjusted() < 10 else 0
         return _write(picture, write_roman(number), "")
@@ -49,7 +44,7 @@ def format_numeric(value: Decimal, text: str) -> str:
 
 
 def format_integer(value: int, text: str) -> str:
-    picture = parse_number_picture(text)
+    picture = format_pictures.parse_number_picture(text)
     if "RN" in picture.flags:
         return _write(picture, write_roman(value), "")
     if "EEEE" in picture.flags:
@@ -63,7 +58,7 @@ def format_integer(value: int, text: str) -> str:
 
 
 def format_bigint(value: int, text: str) -> str:
-    picture = parse_number_picture(text)
+    picture = format_pictures.parse_number_picture(text)
     if "RN" in picture.flags:
         return _write(picture, write_roman(value), "")
     if "EEEE" in picture.flags:
@@ -75,14 +70,14 @@ def format_bigint(value: int, text: str) -> str:
 
 
 def format_double(value: float, text: str) -> str:
-    return _format_float(value, parse_number_picture(text), 15)
+    return _format_float(value, format_pictures.parse_number_picture(text), 15)
 
 
 def format_real(value: float, text: str) -> str:
-    return _format_float(value, parse_number_picture(text), 6)
+    return _format_float(value, format_pictures.parse_number_picture(text), 6)
 
 
-def _format_float(value: float, picture: NumberPicture, digits: int) -> str:
+def _format_float(value: float, picture: format_pictures.NumberPicture, digits: int) -> str:
     if "RN" in picture.flags:
         return _write(picture, write_roman(int(round_even(value)) if abs(value) < 4000 else 0), "")
     if "EEEE" in picture.flags:
@@ -105,11 +100,11 @@ def _fixed(value: float, digits: int) -> str:
     return names.get(text, text)
 
 
-def _with_zeros(value: int, picture: NumberPicture) -> str:
+def _with_zeros(value: int, picture: format_pictures.NumberPicture) -> str:
     return f"{value}.{'0' * picture.after}" if picture.after else str(value)
 
 
-def _scientific(value: Decimal, picture: NumberPicture) -> str:
+def _scientific(value: Decimal, picture: format_pictures.NumberPicture) -> str:
     exponent = value.adjusted() if value else 0
     shifted = numeric.EXACT.scaleb(value, -exponent)
     digits = show(numeric.rescaled(shifted, picture.after))
@@ -127,7 +122,7 @@ def write_roman(number: int) -> str:
     return found
 
 
-def _write_number(picture: NumberPicture, text: str) -> str:
+def _write_number(picture: format_pictures.NumberPicture, text: str) -> str:
     """Fit a number with its sign into the template; one that is too long becomes `#`."""
     sign, digits = ("-", text[1:]) if text.startswith("-") else ("+", text)
     width = len(digits.split(".")[0])
@@ -136,7 +131,7 @@ def _write_number(picture: NumberPicture, text: str) -> str:
     return _write(picture, digits, sign, max(picture.before - width, 0))
 
 
-def _write(picture: NumberPicture, digits: str, sign: str, padding: int = 0) -> str:
+def _write(picture: format_pictures.NumberPicture, digits: str, sign: str, padding: int = 0) -> str:
     if not picture.nodes:
         return ""
     return _Writer(picture, digits, sign, padding).write()
@@ -145,7 +140,7 @@ def _write(picture: NumberPicture, digits: str, sign: str, padding: int = 0) -> 
 class _Writer:
     """Formats one number along the nodes of a template."""
 
-    def __init__(self, picture: NumberPicture, digits: str, sign: str, padding: int) -> None:
+    def __init__(self, picture: format_pictures.NumberPicture, digits: str, sign: str, padding: int) -> None:
         self.picture, self.digits, self.sign, self.padding = picture, digits, sign, padding
         self.flags = set(picture.flags)
         self.sign_place = picture.sign_place
@@ -199,7 +194,7 @@ class _Writer:
             return roman.rjust(ROMAN_WIDTH) if is_filled else roman
         if name == "TH":
             is_plain = not self.flags & {"RN", "."} and self.digits[0] != "#" and self.sign != "-"
-            return ordinal_of(self.digits, text) if is_plain else ""
+            return format_pictures.ordinal_of(self.digits, text) if is_plain else ""
         if name in ("MI", "PL"):
             own = "-" if name == "MI" else "+"
             return own if self.sign == own else " " if is_filled else ""

@@ -7,17 +7,9 @@ import re
 from decimal import Decimal
 from functools import partial
 
+from dataflow.pipelines.pg_functions import numeric
 from dataflow.pipelines.pg_functions.floats import round_to_real
 from dataflow.pipelines.pg_functions.integers import BITS, SPACE, fit
-from dataflow.pipelines.pg_functions.numeric import (
-    EXACT,
-    MAX_SCALE,
-    OVERFLOW,
-    WHOLE_DIGITS,
-    ZERO,
-    rescaled,
-    scale_of,
-)
 from dataflow.pipelines.pg_functions.signatures import Signature, declare, declare_each
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([+-]?[0-9]+))?")
@@ -32,16 +24,18 @@ def parse(text: str) -> Decimal:
             raise ValueError(f'NaN and infinity are not supported in type numeric: "{text}"')
         raise ValueError(f'invalid input syntax for type numeric: "{text}"')
     if match[1] and abs(int(match[1])) > 2**31 // 2 - 1:
-        raise ValueError(OVERFLOW)
+        raise ValueError(numeric.OVERFLOW)
     return whole_form(Decimal(bare))
 
 
 def whole_form(value: Decimal) -> Decimal:
     """Return the value without a positive exponent; ValueError if numeric cannot represent it."""
-    if (scale := scale_of(value)) > MAX_SCALE or (value and value.adjusted() >= WHOLE_DIGITS):
-        raise ValueError(OVERFLOW)
+    if (scale := numeric.scale_of(value)) > numeric.MAX_SCALE or (
+        value and value.adjusted() >= numeric.WHOLE_DIGITS
+    ):
+        raise ValueError(numeric.OVERFLOW)
     if scale < 0:
-        return rescaled(value, 0) if value else ZERO
+        return numeric.rescaled(value, 0) if value else numeric.ZERO
     return value if value else value.copy_abs()
 
 
@@ -51,7 +45,7 @@ def show(value: Decimal) -> str:
 
 def fit_precision(value: Decimal, precision: int, scale: int) -> Decimal:
     """Round the value to the scale; ValueError if it has more digits than the precision."""
-    found = rescaled(value, scale)
+    found = numeric.rescaled(value, scale)
     if found and found.adjusted() >= precision - scale:
         limit = f"10^{precision - scale}" if precision != scale else "1"
         raise ValueError(
@@ -65,7 +59,7 @@ def from_double(value: float, digits: int = 15) -> Decimal:
     """The nearest numeric with the digits that a double guarantees, without trailing zeros."""
     if not math.isfinite(value):
         raise ValueError(f"NaN and infinity are not supported in type numeric: {value}")
-    return whole_form(EXACT.create_decimal(f"{value:.{digits}g}"))
+    return whole_form(numeric.EXACT.create_decimal(f"{value:.{digits}g}"))
 
 
 def to_integer(kind: str, value: Decimal) -> int:
@@ -73,7 +67,7 @@ def to_integer(kind: str, value: Decimal) -> int:
     # Rounding a number with thousands of digits would be slow, and it would be out of range anyway.
     if value and value.adjusted() > 20:
         raise ValueError(f"{kind} out of range")
-    return fit(int(rescaled(value, 0)), kind)
+    return fit(int(numeric.rescaled(value, 0)), kind)
 
 
 def to_double(value: Decimal) -> float:

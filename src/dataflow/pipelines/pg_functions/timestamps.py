@@ -6,48 +6,22 @@ import math
 import operator
 from typing import Any
 
-from dataflow.pipelines.pg_functions.civil import (
-    END_DATE,
-    END_TIMESTAMP,
-    EPOCH_JULIAN,
-    MIN_DAY,
-    MIN_TIMESTAMP,
-    POSTGRES_EPOCH,
-    add_months,
-    check_timestamp,
-    clock,
-    days_in_month,
-    find_days,
-    from_days,
-    is_julian,
-    take_apart,
-    to_days,
-    to_micros,
-)
+from dataflow.pipelines.pg_functions import civil, intervals
 from dataflow.pipelines.pg_functions.datetime_text import parse_date, parse_timestamp, parse_timestamptz
 from dataflow.pipelines.pg_functions.floats import round_even
 from dataflow.pipelines.pg_functions.integers import cut
-from dataflow.pipelines.pg_functions.intervals import (
-    DAY,
-    SECOND,
-    checked,
-    is_finite,
-    justify_hours,
-    negate,
-    show_clock,
-)
 from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare, declare_each, swapped
 from dataflow.pipelines.pg_functions.zones import zone_for_making
 
 
 def show_date(days: int) -> str:
-    year, month, day = from_days(days)
+    year, month, day = civil.from_days(days)
     return _with_era(year, f"{month:02d}-{day:02d}", "")
 
 
 def show_timestamp(micros: int, zone: str = "") -> str:
-    year, month, day = from_days(micros // DAY)
-    return _with_era(year, f"{month:02d}-{day:02d} {show_clock(micros % DAY)}", zone)
+    year, month, day = civil.from_days(micros // intervals.DAY)
+    return _with_era(year, f"{month:02d}-{day:02d} {intervals.show_clock(micros % intervals.DAY)}", zone)
 
 
 def show_timestamptz(micros: int) -> str:
@@ -59,17 +33,17 @@ def _with_era(year: int, rest: str, zone: str) -> str:
 
 
 def date_to_timestamp(days: int) -> int:
-    if days * DAY >= END_TIMESTAMP:
+    if days * intervals.DAY >= civil.END_TIMESTAMP:
         raise ValueError("date out of range for timestamp")
-    return days * DAY
+    return days * intervals.DAY
 
 
 def to_precision(micros: int, digits: int) -> int:
     """Round to timestamp(digits), away from 2000-01-01."""
     size: int = 10 ** (6 - min(max(digits, 0), 6))
-    since = micros - POSTGRES_EPOCH
+    since = micros - civil.POSTGRES_EPOCH
     half = size // 2 if since >= 0 else -(size // 2)
-    return cut(since + half, size) * size + POSTGRES_EPOCH
+    return cut(since + half, size) * size + civil.POSTGRES_EPOCH
 
 
 def add_days(days: int, count: int) -> int:
@@ -81,7 +55,7 @@ def subtract_days(days: int, count: int) -> int:
 
 
 def _check_date(days: int) -> int:
-    if not MIN_DAY <= days < END_DATE:
+    if not civil.MIN_DAY <= days < civil.END_DATE:
         raise ValueError("date out of range")
     return days
 
@@ -89,18 +63,18 @@ def _check_date(days: int) -> int:
 def add_interval(micros: int, span: Interval) -> int:
     """Add the months, then the days, then the time; each step must be a valid timestamp."""
     if span.months:
-        moment = take_apart(micros)
-        year, month, day = add_months(moment.year, moment.month, moment.day, span.months)
-        micros = check_timestamp(to_micros(moment._replace(year=year, month=month, day=day)))
+        moment = civil.take_apart(micros)
+        year, month, day = civil.add_months(moment.year, moment.month, moment.day, span.months)
+        micros = civil.check_timestamp(civil.to_micros(moment._replace(year=year, month=month, day=day)))
     if span.days:
-        if micros // DAY + span.days + EPOCH_JULIAN >= 2**31:
+        if micros // intervals.DAY + span.days + civil.EPOCH_JULIAN >= 2**31:
             raise ValueError("timestamp out of range")
-        micros = check_timestamp(micros + span.days * DAY)
-    return check_timestamp(micros + span.micros)
+        micros = civil.check_timestamp(micros + span.days * intervals.DAY)
+    return civil.check_timestamp(micros + span.micros)
 
 
 def subtract_interval(micros: int, span: Interval) -> int:
-    return add_interval(micros, negate(span))
+    return add_interval(micros, intervals.negate(span))
 
 
 def add_interval_to_date(days: int, span: Interval) -> int:
@@ -113,32 +87,32 @@ def subtract_interval_from_date(days: int, span: Interval) -> int:
 
 def timestamp_difference(left: int, right: int) -> Interval:
     """The difference in days and time, without months."""
-    return justify_hours(checked(0, 0, left - right))
+    return intervals.justify_hours(intervals.checked(0, 0, left - right))
 
 
 def age(left: int, right: int) -> Interval:
     """The difference in years, months, days and time, by the calendar."""
     sign = -1 if left < right else 1
-    later, earlier = take_apart(max(left, right)), take_apart(min(left, right))
-    micros = clock(*later[3:]) - clock(*earlier[3:])
+    later, earlier = civil.take_apart(max(left, right)), civil.take_apart(min(left, right))
+    micros = civil.clock(*later[3:]) - civil.clock(*earlier[3:])
     days = later.day - earlier.day
     months = (later.year - earlier.year) * 12 + later.month - earlier.month
     if micros < 0:
-        micros, days = micros + DAY, days - 1
+        micros, days = micros + intervals.DAY, days - 1
     while days < 0:
-        days, months = days + days_in_month(earlier.year, earlier.month), months - 1
-    return checked(sign * months, sign * days, sign * micros)
+        days, months = days + civil.days_in_month(earlier.year, earlier.month), months - 1
+    return intervals.checked(sign * months, sign * days, sign * micros)
 
 
 def bin_timestamp(stride: Interval, micros: int, origin: int) -> int:
     """date_bin: the start of the stride, counted from the origin, that contains the timestamp."""
     if stride.months:
         raise ValueError("timestamps cannot be binned into intervals containing months or years")
-    size = checked(0, 0, stride.days * DAY + stride.micros).micros
+    size = intervals.checked(0, 0, stride.days * intervals.DAY + stride.micros).micros
     if size <= 0:
         raise ValueError("stride must be greater than zero")
-    since = checked(0, 0, micros - origin).micros
-    return check_timestamp(origin + since // size * size)
+    since = intervals.checked(0, 0, micros - origin).micros
+    return civil.check_timestamp(origin + since // size * size)
 
 
 def make_date(year: int, month: int, day: int) -> int:
@@ -146,7 +120,7 @@ def make_date(year: int, month: int, day: int) -> int:
     shown = _date_text(year + 1 if -(2**31) < year < 0 else year, month, day)
     if astronomical is None:
         raise ValueError(f"date field value out of range: {shown}")
-    days = find_days(astronomical, month, day)
+    days = civil.find_days(astronomical, month, day)
     if days is None:
         raise ValueError(f"date out of range: {shown}")
     return days
@@ -160,14 +134,14 @@ def make_timestamp(*parts: float) -> int:
     astronomical = _valid_year(year, month, day)
     if astronomical is None:
         raise ValueError(f"date field value out of range: {shown}")
-    if not is_julian(astronomical, month):
+    if not civil.is_julian(astronomical, month):
         raise ValueError(f"date out of range: {shown}")
     time = f"{hour}:{minute:02d}:{_seconds_text(seconds)}"
     if _time_overflows(hour, minute, seconds):
         raise ValueError(f"time field value out of range: {time}")
-    micros = to_days(astronomical, month, day) * DAY
-    micros += clock(hour, minute, 0, int(round_even(seconds * 1_000_000.0)))
-    if not MIN_TIMESTAMP <= micros < END_TIMESTAMP:
+    micros = civil.to_days(astronomical, month, day) * intervals.DAY
+    micros += civil.clock(hour, minute, 0, int(round_even(seconds * 1_000_000.0)))
+    if not civil.MIN_TIMESTAMP <= micros < civil.END_TIMESTAMP:
         raise ValueError(f"timestamp out of range: {shown} {time}")
     return micros
 
@@ -177,7 +151,9 @@ def make_timestamptz(*parts: Any) -> int:
     micros = make_timestamp(*parts[:6])
     if len(parts) == 6:
         return micros
-    return check_timestamp(micros - zone_for_making(parts[6]).offset_of_local(micros // SECOND) * SECOND)
+    return civil.check_timestamp(
+        micros - zone_for_making(parts[6]).offset_of_local(micros // intervals.SECOND) * intervals.SECOND
+    )
 
 
 def _valid_year(year: int, month: int, day: int) -> int | None:
@@ -185,14 +161,18 @@ def _valid_year(year: int, month: int, day: int) -> int | None:
     if year in (0, -(2**31)) or not 1 <= month <= 12 or not 1 <= day <= 31:
         return None
     astronomical = year if year > 0 else year + 1
-    return astronomical if day <= days_in_month(astronomical, month) else None
+    return astronomical if day <= civil.days_in_month(astronomical, month) else None
 
 
 def _time_overflows(hour: int, minute: int, seconds: float) -> bool:
     if not (0 <= hour <= 24 and 0 <= minute <= 59) or math.isnan(seconds) or not 0 <= seconds <= 60:
         return True
     micros = round_even(seconds * 1_000_000.0)
-    return micros < 0 or micros > 60 * SECOND or clock(hour, minute, 0, int(micros)) > DAY
+    return (
+        micros < 0
+        or micros > 60 * intervals.SECOND
+        or civil.clock(hour, minute, 0, int(micros)) > intervals.DAY
+    )
 
 
 def _date_text(year: int, month: int, day: int) -> str:
@@ -212,10 +192,12 @@ def from_epoch(seconds: float) -> int:
         raise ValueError("timestamp cannot be NaN")
     if math.isinf(seconds):
         raise ValueError("infinite dates and timestamps are not supported; write '9999-12-31'")
-    if not MIN_TIMESTAMP / 1e6 <= seconds < END_TIMESTAMP / 1e6:
+    if not civil.MIN_TIMESTAMP / 1e6 <= seconds < civil.END_TIMESTAMP / 1e6:
         raise ValueError(f'timestamp out of range: "{seconds:g}"')
-    micros = int(round_even((seconds - POSTGRES_EPOCH // SECOND) * 1e6)) + POSTGRES_EPOCH
-    if not MIN_TIMESTAMP <= micros < END_TIMESTAMP:
+    micros = (
+        int(round_even((seconds - civil.POSTGRES_EPOCH // intervals.SECOND) * 1e6)) + civil.POSTGRES_EPOCH
+    )
+    if not civil.MIN_TIMESTAMP <= micros < civil.END_TIMESTAMP:
         raise ValueError(f'timestamp out of range: "{seconds:g}"')
     return micros
 
@@ -271,7 +253,7 @@ SIGNATURES: tuple[Signature, ...] = (
     *declare("+(date, interval) -> timestamp", add_interval_to_date),
     *declare("+(interval, date) -> timestamp", swapped(add_interval_to_date)),
     *declare("-(date, interval) -> timestamp", subtract_interval_from_date),
-    *declare("isfinite(date) -> boolean", is_finite),
+    *declare("isfinite(date) -> boolean", intervals.is_finite),
     *declare("make_date(integer, integer, integer) -> date", make_date),
     *declare(
         "make_timestamp(integer, integer, integer, integer, integer, double) -> timestamp", make_timestamp
@@ -291,7 +273,7 @@ SIGNATURES: tuple[Signature, ...] = (
     *declare_each("-({}, {}) -> interval", dict.fromkeys(_STAMPS, timestamp_difference)),
     *declare_each("age({}, {}) -> interval", dict.fromkeys(_STAMPS, age)),
     *declare_each("date_bin(interval, {}, {}) -> {}", dict.fromkeys(_STAMPS, bin_timestamp)),
-    *declare_each("isfinite({}) -> boolean", dict.fromkeys(_STAMPS, is_finite)),
+    *declare_each("isfinite({}) -> boolean", dict.fromkeys(_STAMPS, intervals.is_finite)),
     *declare_each("overlaps({}, {}, {}, {}) -> boolean", dict.fromkeys(_STAMPS, overlaps), strict=False),
     *declare_each(
         "overlaps({}, interval, {}, interval) -> boolean",
