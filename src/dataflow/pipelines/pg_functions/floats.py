@@ -124,10 +124,6 @@ def _whole(call: Callable[[float], int], value: float) -> float:
     return math.copysign(float(call(value)), value) if math.isfinite(value) else value
 
 
-def sign(value: float) -> float:
-    return float((value > 0) - (value < 0))
-
-
 def sort_key(value: float) -> tuple[bool, float]:
     """NaN equals itself and is greater than every number."""
     return (True, 0.0) if math.isnan(value) else (False, value)
@@ -139,8 +135,13 @@ def _not_overflown(found: float, *operands: float) -> float:
     return found
 
 
-_ARITHMETIC = {"+": add, "-": subtract, "*": multiply, "/": divide}
-_FUNCTIONS = {
+_ARITHMETIC: dict[str, Callable[[float, float], float]] = {
+    "+": add,
+    "-": subtract,
+    "*": multiply,
+    "/": divide,
+}
+_FUNCTIONS: dict[str, Callable[[float], float]] = {
     "sqrt, |/": square_root,
     "cbrt, ||/": math.cbrt,
     "exp": exponential,
@@ -150,7 +151,7 @@ _FUNCTIONS = {
     "trunc": partial(_whole, math.trunc),
     "ceil, ceiling": partial(_whole, math.ceil),
     "floor": partial(_whole, math.floor),
-    "sign": sign,
+    "sign": lambda value: float((value > 0) - (value < 0)),
 }
 
 SIGNATURES: tuple[Signature, ...] = (

@@ -133,6 +133,25 @@ def parse_number_picture(picture: str) -> NumberPicture:
     return summary.finish(tuple(nodes))
 
 
+# The flags that exclude a keyword, and why.
+_NO_POINT = ("V", 'cannot use "V" and decimal point together')
+_EXCLUDING: dict[str, tuple[tuple[str, str], ...]] = {
+    **dict.fromkeys("90", (("PR", '"{}" must be ahead of "PR"'),)),
+    **dict.fromkeys(".D", ((".", "multiple decimal points"), _NO_POINT)),
+    "V": ((".", _NO_POINT[1]),),
+    "S": (("S", 'cannot use "S" twice'), ("PL MI PR", 'cannot use "S" and "PL"/"MI"/"SG"/"PR" together')),
+    **dict.fromkeys(("MI", "PL", "SG"), (("S", 'cannot use "S" and "{}" together'),)),
+    "PR": (("S PL MI", 'cannot use "PR" and "S"/"PL"/"MI"/"SG" together'),),
+    "RN": (("RN", 'cannot use "RN" twice'),),
+    "EEEE": (
+        ("EEEE", 'cannot use "EEEE" twice'),
+        ("B FM S PR MI PL RN V", '"EEEE" is incompatible with other formats'),
+    ),
+}
+_FLAGS = {name: {name} for name in (".", "V", "S", "MI", "PL", "PR", "RN", "EEEE", "FM")}
+_FLAGS |= {"D": {"."}, "SG": {"MI", "PL"}}
+
+
 class _Summary:
     """Count digits and collect flags, and refuse incompatible keywords."""
 
@@ -147,25 +166,21 @@ class _Summary:
     def add(self, name: str) -> None:
         if "EEEE" in self.flags and name != "EEEE":
             raise ValueError('"EEEE" must be the last pattern used')
+        for others, problem in _EXCLUDING.get(name, ()):
+            if not self.flags.isdisjoint(others.split()):
+                raise ValueError(problem.format(name))
         if name in ("9", "0"):
             self._add_digit(name)
-        elif name in (".", "D", "V"):
-            self._add_point(name)
-        elif name in ("S", "MI", "PL", "SG", "PR"):
-            self._add_sign(name)
-        elif name == "B":
-            if not self.before and not self.after and "0" not in self.flags:
-                self.flags.add("B")
-        elif name == "FM":
-            self.flags.add("FM")
-        elif name in ("RN", "EEEE"):
-            self._add_style(name)
+        elif name == "S":
+            self.sign_place = "last" if "." in self.flags else "first"
+            self.before_sign = self.before
+        elif name == "B" and not self.before and not self.after and "0" not in self.flags:
+            self.flags.add("B")
+        self.flags |= _FLAGS.get(name, set())
         if "RN" in self.flags and self.flags - {"RN", "FM"}:
             raise ValueError('"RN" is incompatible with other formats')
 
     def _add_digit(self, name: str) -> None:
-        if "PR" in self.flags:
-            raise ValueError(f'"{name}" must be ahead of "PR"')
         if name == "9" and "V" in self.flags:
             self.shifted += 1
             return
@@ -177,44 +192,3 @@ class _Summary:
         self.before += not is_after
         if name == "0":
             self.zero_end = self.before + self.after
-
-    def _add_point(self, name: str) -> None:
-        if name == "V":
-            if "." in self.flags:
-                raise ValueError('cannot use "V" and decimal point together')
-            self.flags.add("V")
-            return
-        if "." in self.flags:
-            raise ValueError("multiple decimal points")
-        if "V" in self.flags:
-            raise ValueError('cannot use "V" and decimal point together')
-        self.flags.add(".")
-
-    def _add_sign(self, name: str) -> None:
-        if name == "S":
-            self._add_anchored_sign()
-            return
-        if name == "PR":
-            if self.flags & {"S", "PL", "MI"}:
-                raise ValueError('cannot use "PR" and "S"/"PL"/"MI"/"SG" together')
-            self.flags.add("PR")
-            return
-        if "S" in self.flags:
-            raise ValueError(f'cannot use "S" and "{name}" together')
-        self.flags |= {"MI", "PL"} if name == "SG" else {name}
-
-    def _add_anchored_sign(self) -> None:
-        if "S" in self.flags:
-            raise ValueError('cannot use "S" twice')
-        if self.flags & {"PL", "MI", "PR"}:
-            raise ValueError('cannot use "S" and "PL"/"MI"/"SG"/"PR" together')
-        self.flags.add("S")
-        self.sign_place = "last" if "." in self.flags else "first"
-        self.before_sign = self.before
-
-    def _add_style(self, name: str) -> None:
-        if name in self.flags:
-            raise ValueError(f'cannot use "{name}" twice')
-        if name == "EEEE" and self.flags & {"B", "FM", "S", "PR", "MI", "PL", "RN", "V"}:
-            raise ValueError('"EEEE" is incompatible with other formats')
-        self.flags.add(name)

@@ -176,7 +176,8 @@ class _IsoReading(_Sums):
         expect(len(self.text) >= 2 and self.text[0] == "P")
         while self.place < len(self.text):
             if self.text[self.place] == "T":
-                self._begin_time()
+                self.place += 1
+                self.is_date = self.has_field = False
                 continue
             start = self.place
             whole, part = self._read_number()
@@ -188,10 +189,6 @@ class _IsoReading(_Sums):
             elif self._read_alternative(start, letter, whole, part):
                 break
         return self.finish(1)
-
-    def _begin_time(self) -> None:
-        self.place += 1
-        self.is_date = self.has_field = False
 
     def _take(self) -> str:
         letter = self.text[self.place : self.place + 1]
@@ -210,10 +207,9 @@ class _IsoReading(_Sums):
 
     def _read_alternative(self, start: int, letter: str, whole: int, part: float) -> bool:
         """Read a date or time without letters; True if the text ends with it."""
-        expect(not self.has_field and letter in ("", "T", "-") if self.is_date else ("", ":"))
-        digits = re.match(r"[0-9]*", self.text[start:].lstrip("-"))
-        width = digits.end() if digits else 0
-        if letter in ("", "T") and width == (8 if self.is_date else 6):
+        expect(not self.has_field and letter in (("", "T", "-") if self.is_date else ("", ":")))
+        packed = re.compile("-*[0-9]{8}(?![0-9])" if self.is_date else "-*[0-9]{6}(?![0-9])")
+        if letter in ("", "T") and packed.match(self.text, start):
             self._add_packed(whole, part)
             self.is_date = False
             return letter == ""
@@ -222,21 +218,18 @@ class _IsoReading(_Sums):
         for unit in units[1:] if letter in ("-", ":") else ():
             self.add_unit(unit, *self._read_number())
             letter = self._take()
-            if letter == ("-" if self.is_date else ":") and unit != units[-1]:
-                continue
-            break
-        if letter == "T" and self.is_date:
-            self.is_date = False
-            return False
-        expect(not letter)
-        return True
+            if letter != ("-" if self.is_date else ":"):
+                break
+        is_time_next = letter == "T" and self.is_date
+        self.is_date = self.is_date and not is_time_next
+        expect(not letter or is_time_next)
+        return not is_time_next
 
     def _add_packed(self, whole: int, part: float) -> None:
-        high, middle, low = cut(whole, 10_000), cut(whole, 100), whole
-        middle -= high * 100
-        low -= cut(whole, 100) * 100
         units = ("year", "month", "day") if self.is_date else ("hour", "minute", "second")
-        for unit, number in zip(units, (high, middle, low), strict=True):
+        for unit, size in zip(units, (10_000, 100, 1), strict=True):
+            number = cut(whole, size)
+            whole -= number * size
             self.add_unit(unit, number, 0.0)
         self.add_part(part, DAY if self.is_date else 1)
 

@@ -93,15 +93,22 @@ def get_class(name: str) -> CodePoints:
 @cache
 def get_mapping(name: str) -> dict[int, int]:
     """The code points that `lower` or `upper` changes, and their new values."""
-    mapping: dict[int, int] = {}
+    lowered = dict(_read_runs(letter_tables.TO_LOWER))
+    if name == "lower":
+        return lowered
+    del lowered[0x1E9E]  # ß stays ß in upper case
+    inverse = {new: code for code, new in reversed(lowered.items())}  # the first of several letters
+    return inverse | dict(_read_runs(letter_tables.ONLY_TO_UPPER))
+
+
+def _read_runs(written: str) -> Iterator[tuple[int, int]]:
     start = 0
-    for run in getattr(letter_tables, f"TO_{name.upper()}").split():
+    for run in written.split():
         distance, count, shift = run.split(".")
         step = 2 if count.endswith("/") else 1
         start += int(distance, 36)
         for code in range(start, start + int(count.rstrip("/"), 36) * step, step):
-            mapping[code] = code + int(shift, 36)
-    return mapping
+            yield code, code + int(shift, 36)
 
 
 def lower(text: str) -> str:

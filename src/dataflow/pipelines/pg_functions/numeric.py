@@ -93,8 +93,6 @@ def divide_to_scale(left: Decimal, right: Decimal, scale: int) -> Decimal:
 
 
 def divide(left: Decimal, right: Decimal) -> Decimal:
-    if not right:
-        raise ValueError("division by zero")
     return divide_to_scale(left, right, select_division_scale(left, right))
 
 
@@ -111,28 +109,12 @@ def modulo(left: Decimal, right: Decimal) -> Decimal:
     return checked(EXACT.remainder(left, right))
 
 
-def negate(value: Decimal) -> Decimal:
-    return checked(value.copy_negate())
-
-
-def sign(value: Decimal) -> Decimal:
-    return Decimal((value > 0) - (value < 0))
-
-
 def round_to(value: Decimal, scale: int = 0) -> Decimal:
     return rescaled(value, max(min(scale, MAX_SCALE), -WHOLE_DIGITS - 1))
 
 
 def truncate_to(value: Decimal, scale: int = 0) -> Decimal:
     return rescaled(value, max(min(scale, MAX_SCALE), -WHOLE_DIGITS), ROUND_DOWN)
-
-
-def ceiling(value: Decimal) -> Decimal:
-    return rescaled(value, 0, ROUND_CEILING)
-
-
-def floor(value: Decimal) -> Decimal:
-    return rescaled(value, 0, ROUND_FLOOR)
 
 
 def _of_wholes(call: Callable[[int, int], int], left: Decimal, right: Decimal) -> Decimal:
@@ -154,17 +136,13 @@ def minimal_scale(value: Decimal) -> int:
     return max(scale_of(value.normalize(EXACT)), 0)
 
 
-def trim_scale(value: Decimal) -> Decimal:
-    return rescaled(value, minimal_scale(value))
-
-
 SIGNATURES: tuple[Signature, ...] = (
-    *declare("-(numeric) -> numeric", negate),
+    *declare("-(numeric) -> numeric", lambda value: checked(value.copy_negate())),
     *declare("abs(numeric) -> numeric", Decimal.copy_abs),
-    *declare("sign(numeric) -> numeric", sign),
-    *declare("ceil, ceiling(numeric) -> numeric", ceiling),
-    *declare("floor(numeric) -> numeric", floor),
-    *declare("trim_scale(numeric) -> numeric", trim_scale),
+    *declare("sign(numeric) -> numeric", lambda value: Decimal((value > 0) - (value < 0))),
+    *declare("ceil, ceiling(numeric) -> numeric", partial(rescaled, scale=0, rounding=ROUND_CEILING)),
+    *declare("floor(numeric) -> numeric", partial(rescaled, scale=0, rounding=ROUND_FLOOR)),
+    *declare("trim_scale(numeric) -> numeric", lambda value: rescaled(value, minimal_scale(value))),
     *declare("+(numeric, numeric) -> numeric", add),
     *declare("-(numeric, numeric) -> numeric", subtract),
     *declare("*(numeric, numeric) -> numeric", multiply),

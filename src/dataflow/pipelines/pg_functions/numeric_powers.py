@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
+from functools import partial
 
 from dataflow.pipelines.pg_functions import numeric
 from dataflow.pipelines.pg_functions.signatures import Signature, declare
@@ -51,10 +52,6 @@ def logarithm(base: Decimal, value: Decimal) -> Decimal:
         for number, own in zip((base, value), weights, strict=True)
     ]
     return numeric.divide_to_scale(logarithms[1], logarithms[0], scale)
-
-
-def logarithm10(value: Decimal) -> Decimal:
-    return logarithm(Decimal(10), value)
 
 
 def power(base: Decimal, exponent: Decimal) -> Decimal:
@@ -188,7 +185,7 @@ SIGNATURES: tuple[Signature, ...] = (
     *declare("sqrt(numeric) -> numeric", square_root),
     *declare("exp(numeric) -> numeric", exponential),
     *declare("ln(numeric) -> numeric", natural_logarithm),
-    *declare("log, log10(numeric) -> numeric", logarithm10),
+    *declare("log, log10(numeric) -> numeric", partial(logarithm, Decimal(10))),
     *declare("log(numeric, numeric) -> numeric", logarithm),
     *declare("power, pow, ^(numeric, numeric) -> numeric", power),
 )
