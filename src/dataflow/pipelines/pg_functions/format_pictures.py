@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -15,11 +17,14 @@ IYY IY I J MI MM MONTH MON MS OF P.M. PM Q RM SSSSS SSSS SS TZH TZM TZ US WW W Y
 _UPPER = _WRITTEN_KEYWORDS.split()
 _MIXED = ("Day", "Dy", "Month", "Mon")
 KEYWORDS = (*_MIXED, *_UPPER, *(name.lower() for name in _UPPER))
-_BY_LETTER = {
-    letter: tuple(name for name in KEYWORDS if name[0] == letter) for letter in {name[0] for name in KEYWORDS}
-}
 _NUMBER_UPPER = ("B", "C", "D", "EEEE", "FM", "G", "L", "MI", "PL", "PR", "RN", "SG", "SP", "S", "TH", "V")
 _NUMBER_KEYWORDS = (",", ".", "0", "9", *_NUMBER_UPPER, *(name.lower() for name in _NUMBER_UPPER))
+# Quoted characters, in which a backslash escapes the next one; or one character.
+_LITERAL = r'"((?:\\.|[^"\\]|\\\Z)*)"?|(\\"|.)'
+_TIME_NODE = re.compile(
+    rf"(FM|fm|TM|tm)?(?:({'|'.join(map(re.escape, KEYWORDS))})(TH|th|SP)?|{_LITERAL})?", re.DOTALL
+)
+_NUMBER_NODE = re.compile(rf"({'|'.join(map(re.escape, _NUMBER_KEYWORDS))})|{_LITERAL}", re.DOTALL)
 
 
 class Node(NamedTuple):
@@ -41,41 +46,19 @@ class Node(NamedTuple):
 def parse_picture(picture: str) -> tuple[Node, ...]:
     """The nodes of a format template."""
     nodes: list[Node] = []
-    place = 0
-    while place < len(picture):
-        prefix = picture[place : place + 2]
-        fill, localized = prefix in ("FM", "fm"), prefix in ("TM", "tm")
-        if fill or localized:
-            place += 2
-        if keyword := _find_keyword(picture, place):
-            place += len(keyword)
-            suffix = picture[place : place + 2]
-            place += 2 if suffix in ("TH", "th", "SP") else 0
-            nodes.append(Node("keyword", keyword, fill, localized, suffix if suffix in ("TH", "th") else ""))
-        elif picture[place : place + 1] == '"':
-            place = read_quoted(picture, place + 1, nodes)
-        elif place < len(picture):
-            place += picture[place : place + 2] == '\\"'
-            nodes.append(_read_character(picture[place]))
-            place += 1
+    for prefix, keyword, suffix, quoted, character in _TIME_NODE.findall(picture):
+        if keyword:
+            ordinal = suffix if suffix in ("TH", "th") else ""
+            nodes.append(Node("keyword", keyword, prefix in ("FM", "fm"), prefix in ("TM", "tm"), ordinal))
+        elif character:
+            nodes.append(_read_character(character[-1]))
+        else:
+            nodes += _list_quoted(quoted)
     return tuple(nodes)
 
 
-def _find_keyword(picture: str, place: int) -> str | None:
-    found = _BY_LETTER.get(picture[place : place + 1], ())
-    return next((name for name in found if picture.startswith(name, place)), None)
-
-
-def read_quoted(picture: str, place: int, nodes: list[Node]) -> int:
-    """Add the characters up to the closing quote, and return the position after it."""
-    while place < len(picture):
-        if picture[place] == '"':
-            return place + 1
-        if picture[place] == "\\" and place + 1 < len(picture):
-            place += 1
-        nodes.append(Node("character", picture[place]))
-        place += 1
-    return place
+def _list_quoted(quoted: str) -> Iterator[Node]:
+    return (Node("character", character) for character in re.sub(r"(?s)\\(.)", r"\1", quoted))
 
 
 def _read_character(character: str) -> Node:
@@ -117,19 +100,12 @@ def parse_number_picture(picture: str) -> NumberPicture:
     """Parse a format template; ValueError if keywords contradict each other."""
     nodes: list[Node] = []
     summary = _Summary()
-    place = 0
-    while place < len(picture):
-        keyword = next((name for name in _NUMBER_KEYWORDS if picture.startswith(name, place)), None)
+    for keyword, quoted, character in _NUMBER_NODE.findall(picture):
         if keyword:
             nodes.append(Node("keyword", keyword))
             summary.add(keyword.upper())
-            place += len(keyword)
-        elif picture[place] == '"':
-            place = read_quoted(picture, place + 1, nodes)
         else:
-            place += picture[place : place + 2] == '\\"'
-            nodes.append(Node("character", picture[place]))
-            place += 1
+            nodes += [Node("character", character[-1])] if character else _list_quoted(quoted)
     return summary.finish(tuple(nodes))
 
 

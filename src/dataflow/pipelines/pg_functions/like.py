@@ -34,16 +34,10 @@ def like_escape(pattern: str, escape: str) -> str:
         raise ValueError(BAD_ESCAPE)
     if escape == "\\":
         return pattern
-    written: list[str] = []
-    is_escaped = False
-    for character in pattern:
-        if character == escape and not is_escaped:
-            written.append("\\")
-            is_escaped = True
-            continue
-        written.append("\\\\" if character == "\\" and not is_escaped else character)
-        is_escaped = False
-    return "".join(written)
+    if not escape:
+        return pattern.replace("\\", "\\\\")
+    special = re.compile(rf"{re.escape(escape)}(.?)|\\", re.DOTALL)
+    return special.sub(lambda found: "\\\\" if found[1] is None else "\\" + found[1], pattern)
 
 
 def similar_to_escape(pattern: str, escape: str = "\\") -> str:

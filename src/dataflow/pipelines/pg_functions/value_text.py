@@ -13,6 +13,7 @@ from dataflow.pipelines.pg_functions.integers import SPACE
 from dataflow.pipelines.pg_functions.signatures import Signature, declare, declare_each
 
 UUID = re.compile(r"(\{)?((?:[0-9a-fA-F]{4}-?){7}[0-9a-fA-F]{4})(?(1)\})")
+HEX_PAIR = re.compile(r"[^ \n\t\r].?", re.DOTALL)
 HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 BYTEA_ESCAPE = re.compile(rb"\\(?:([0-3][0-7][0-7])|(\\))|\\|[^\\]+", re.DOTALL)
 BASE64_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
@@ -63,20 +64,14 @@ def bytea_out(value: bytes) -> str:
 
 def read_hex(text: str) -> bytes:
     """Parse hexadecimal digits; white space is allowed between pairs."""
-    data = bytearray()
-    place = 0
-    while place < len(text):
-        if text[place] in " \n\t\r":
-            place += 1
-            continue
-        for digit in text[place : place + 2]:
+    pairs = HEX_PAIR.findall(text)
+    for pair in pairs:
+        for digit in pair:
             if digit not in HEX_DIGITS:
                 raise ValueError(f'invalid hexadecimal digit: "{digit}"')
-            if place + 1 >= len(text):
-                raise ValueError("invalid hexadecimal data: odd number of digits")
-        data.append(int(text[place : place + 2], 16))
-        place += 2
-    return bytes(data)
+        if len(pair) < 2:
+            raise ValueError("invalid hexadecimal data: odd number of digits")
+    return bytes.fromhex("".join(pairs))
 
 
 def read_escaped(text: str) -> bytes:
