@@ -67,16 +67,6 @@ def array_cat(items: Items | None, others: Items | None) -> Items | None:
     return items + others
 
 
-def array_append(items: Items | None, item: Any) -> Items:
-    """Append an element."""
-    return [*(items or ()), item]
-
-
-def array_prepend(item: Any, items: Items | None) -> Items:
-    """Prepend an element."""
-    return [item, *(items or ())]
-
-
 def array_remove(items: Items | None, unwanted: Any) -> Items | None:
     """Remove all elements equal to the given one."""
     return None if items is None else [item for item in items if not is_same(item, unwanted)]
@@ -105,21 +95,6 @@ def array_positions(items: Items | None, wanted: Any) -> list[int] | None:
 def array_length(items: Items, dimension: int) -> int | None:
     """The number of elements; NULL for an empty array."""
     return len(items) if items and dimension == 1 else None
-
-
-def array_lower(items: Items, dimension: int) -> int | None:
-    """The first position; NULL for an empty array."""
-    return 1 if items and dimension == 1 else None
-
-
-def array_ndims(items: Items) -> int | None:
-    """The number of dimensions; NULL for an empty array."""
-    return 1 if items else None
-
-
-def array_dims(items: Items) -> str | None:
-    """The bounds as text; NULL for an empty array."""
-    return f"[1:{len(items)}]" if items else None
 
 
 def trim_array(items: Items, count: int) -> Items:
@@ -159,25 +134,30 @@ def array_to_string(
     return separator.join(item for item in written if item is not None)
 
 
-PAIR = (ANY_ARRAY, ANY_ARRAY)
-
 SIGNATURES: tuple[Signature, ...] = (
     *declare("@>(any[], any[]) -> boolean", contains),
     *declare("<@(any[], any[]) -> boolean", swapped(contains)),
     *declare("&&(any[], any[]) -> boolean", overlaps),
     *comparisons(ANY_ARRAY, compare_items),
     *declare("||, array_cat(any[], any[]) -> any[]", array_cat, strict=False),
-    *declare("||, array_append(any[], any) -> any[]", array_append, strict=False),
-    *declare("||, array_prepend(any, any[]) -> any[]", array_prepend, strict=False),
+    *declare(
+        "||, array_append(any[], any) -> any[]", lambda items, item: [*(items or ()), item], strict=False
+    ),
+    *declare(
+        "||, array_prepend(any, any[]) -> any[]", lambda item, items: [item, *(items or ())], strict=False
+    ),
     *declare("array_remove(any[], any) -> any[]", array_remove, strict=False),
     *declare("array_replace(any[], any, any) -> any[]", array_replace, strict=False),
     *declare("array_position(any[], any, integer?) -> integer", array_position, strict=False),
     *declare("array_positions(any[], any) -> integer[]", array_positions, strict=False),
     *declare("array_length, array_upper(any[], integer) -> integer", array_length),
-    *declare("array_lower(any[], integer) -> integer", array_lower),
+    *declare(
+        "array_lower(any[], integer) -> integer",
+        lambda items, dimension: 1 if items and dimension == 1 else None,
+    ),
     *declare("cardinality(any[]) -> integer", len),
-    *declare("array_ndims(any[]) -> integer", array_ndims),
-    *declare("array_dims(any[]) -> text", array_dims),
+    *declare("array_ndims(any[]) -> integer", lambda items: 1 if items else None),
+    *declare("array_dims(any[]) -> text", lambda items: f"[1:{len(items)}]" if items else None),
     *declare("unnest(any[]) -> setof any", list),
     *declare("trim_array(any[], integer) -> any[]", trim_array),
     *declare("string_to_array(text, text, text?) -> text[]", string_to_array, strict=False),

@@ -57,10 +57,6 @@ def extract_from_timestamp(kind: str, field: str, micros: int) -> Decimal:
     return Decimal(_whole_part(unit, micros, field, kind))
 
 
-def part_of_date(field: str, days: int) -> float:
-    return part_of_timestamp("timestamp", field, days * DAY)
-
-
 def part_of_timestamp(kind: str, field: str, micros: int) -> float:
     unit = _find_unit(field, kind)
     days, rest = divmod(micros, DAY)
@@ -126,11 +122,6 @@ def _day_part(unit: str, days: int, field: str, kind: str) -> int:
     if unit not in parts:
         raise ValueError(f'unit "{field.lower()}" not supported for type {NAMES[kind]}')
     return parts[unit]
-
-
-def truncate_timestamp(field: str, micros: int) -> int:
-    """date_trunc."""
-    return civil.check_timestamp(_truncate(field, micros, "timestamp"))
 
 
 def truncate_timestamptz(field: str, micros: int, zone: str = "UTC") -> int:
@@ -245,7 +236,10 @@ def truncate_interval(field: str, value: Interval) -> Interval:
 
 SIGNATURES: tuple[Signature, ...] = (
     *declare("extract(text, date) -> numeric", extract_from_date),
-    *declare("date_part(text, date) -> double", part_of_date),
+    *declare(
+        "date_part(text, date) -> double",
+        lambda field, days: part_of_timestamp("timestamp", field, days * DAY),
+    ),
     *declare("extract(text, interval) -> numeric", extract_from_interval),
     *declare("date_part(text, interval) -> double", part_of_interval),
     *declare_each(
@@ -255,6 +249,9 @@ SIGNATURES: tuple[Signature, ...] = (
         "date_part(text, {}) -> double", {kind: partial(part_of_timestamp, kind) for kind in _STAMPS}
     ),
     *declare("date_trunc(text, interval) -> interval", truncate_interval),
-    *declare("date_trunc(text, timestamp) -> timestamp", truncate_timestamp),
+    *declare(
+        "date_trunc(text, timestamp) -> timestamp",
+        lambda field, micros: civil.check_timestamp(_truncate(field, micros, "timestamp")),
+    ),
     *declare("date_trunc(text, timestamptz, text?) -> timestamptz", truncate_timestamptz),
 )

@@ -73,10 +73,6 @@ def _shift_left(kind: str, value: int, places: int) -> int:
     return ((value << (places & _mask(kind))) + limit) % (2 * limit) - limit
 
 
-def _shift_right(kind: str, value: int, places: int) -> int:
-    return value >> (places & _mask(kind))
-
-
 def _mask(kind: str) -> int:
     """Processors use only the low bits of a shift count; a smallint is shifted as an integer."""
     return 63 if kind == "bigint" else 31
@@ -101,7 +97,9 @@ SIGNATURES: tuple[Signature, ...] = (
     *declare_each("#({}, {}) -> {}", dict.fromkeys(BITS, operator.xor)),
     *declare_each("~({}) -> {}", dict.fromkeys(BITS, operator.invert)),
     *declare_each("<<({}, integer) -> {}", _by_kind(_shift_left, *BITS)),
-    *declare_each(">>({}, integer) -> {}", _by_kind(_shift_right, *BITS)),
+    *declare_each(
+        ">>({}, integer) -> {}", _by_kind(lambda kind, value, places: value >> (places & _mask(kind)), *BITS)
+    ),
     *declare_each("gcd({}, {}) -> {}", _by_kind(partial(_fitted, math.gcd), *_WIDE)),
     *declare_each("lcm({}, {}) -> {}", _by_kind(partial(_fitted, math.lcm), *_WIDE)),
     *declare_each("to_hex({}) -> text", _by_kind(partial(_write_in_base, "x"), *_WIDE)),

@@ -164,8 +164,6 @@ def make_interval(*values: float) -> Interval:
     return checked(years * 12 + months, weeks * 7 + days, hours * HOUR + minutes * MINUTE + int(micros))
 
 
-_TWO = ("interval", "interval")
-
 SIGNATURES: tuple[Signature, ...] = (
     *declare("cast(interval) -> text", show),
     *declare("+(interval, interval) -> interval", add),

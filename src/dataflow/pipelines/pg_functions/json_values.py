@@ -15,7 +15,7 @@ from dataflow.pipelines.pg_functions.float_text import double_in, double_out, re
 from dataflow.pipelines.pg_functions.integers import BITS, fit
 from dataflow.pipelines.pg_functions.json_model import get_type, is_scalar, parse, quote, write, write_scalar
 from dataflow.pipelines.pg_functions.jsonb import jsonb_in
-from dataflow.pipelines.pg_functions.signatures import Signature, declare
+from dataflow.pipelines.pg_functions.signatures import Signature, declare, declare_each
 from dataflow.pipelines.pg_functions.timestamps import show_date, show_timestamp, show_timestamptz
 from dataflow.pipelines.pg_functions.value_text import boolean_to_text, bytea_out
 
@@ -32,24 +32,8 @@ def _float_to_jsonb(output: Callable[[float], str], number: float) -> str:
     return write(parse(output(number))) if math.isfinite(number) else quote(output(number))
 
 
-def bytea_to_json(data: bytes) -> str:
-    """A JSON string in hex format."""
-    return quote(bytea_out(data))
-
-
-def date_to_json(days: int) -> str:
-    """A JSON string with the date."""
-    return quote(show_date(days))
-
-
-def timestamp_to_json(micros: int) -> str:
-    """A JSON string with date and time in ISO 8601."""
-    return quote(show_timestamp(micros).replace(" ", "T", 1))
-
-
-def timestamptz_to_json(micros: int) -> str:
-    """A JSON string with date, time and offset in ISO 8601."""
-    return quote(show_timestamptz(micros).replace(" ", "T", 1).replace("+00", "+00:00"))
+def _show_offset(micros: int) -> str:
+    return show_timestamptz(micros).replace(" ", "T", 1).replace("+00", "+00:00")
 
 
 TO_JSON: dict[str, Callable[[Any], str]] = {
@@ -60,10 +44,10 @@ TO_JSON: dict[str, Callable[[Any], str]] = {
     "numeric": write_scalar,
     "double": partial(_float_to_json, double_out),
     "real": partial(_float_to_json, real_out),
-    "bytea": bytea_to_json,
-    "date": date_to_json,
-    "timestamp": timestamp_to_json,
-    "timestamptz": timestamptz_to_json,
+    "bytea": lambda data: quote(bytea_out(data)),
+    "date": lambda days: quote(show_date(days)),
+    "timestamp": lambda micros: quote(show_timestamp(micros).replace(" ", "T", 1)),
+    "timestamptz": lambda micros: quote(_show_offset(micros)),
     "jsonb": str,
     "json": str,
 }
@@ -162,30 +146,28 @@ def _refuse_cast(value: Any, kind: str) -> NoReturn:
     raise ValueError(f"cannot cast jsonb {JSONB_NAMES.get(found, found)} to type {SQL_NAMES.get(kind, kind)}")
 
 
-BUILDERS: dict[str, Callable[..., str]] = {
-    "jsonb_build_array": build_array,
-    "json_build_array": build_array,
-    "jsonb_build_object": jsonb_build_object,
-    "json_build_object": json_build_object,
-}
+_NUMBERS = (*BITS, "numeric", "real", "double")
 
 
-def _list_signatures() -> Iterator[Signature]:
+def _list_conversions() -> Iterator[Signature]:
     for name, converters, separator in (("json", TO_JSON, ","), ("jsonb", TO_JSONB, ", ")):
         for kind, convert in converters.items():
             convert_all = partial(_array_to_json, convert, separator)
             yield from declare(f"to_{name}({kind}) -> {name}", convert)
             yield from declare(f"to_{name}({kind}[]) -> {name}", convert_all)
-    for name, build in BUILDERS.items():
-        kind = name.partition("_")[0]
-        yield from declare(f"{name}() -> {kind}", build)
-        yield from declare(f"{name}(variadic {kind}) -> {kind}", build, strict=False)
-    for kind in (*BITS, "numeric", "real", "double"):
-        yield from declare(f"cast(jsonb) -> {kind}", partial(_cast_number, kind))
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    *_list_signatures(),
+    *_list_conversions(),
+    *declare("jsonb_build_array() -> jsonb", build_array),
+    *declare("jsonb_build_array(variadic jsonb) -> jsonb", build_array, strict=False),
+    *declare("json_build_array() -> json", build_array),
+    *declare("json_build_array(variadic json) -> json", build_array, strict=False),
+    *declare("jsonb_build_object() -> jsonb", jsonb_build_object),
+    *declare("jsonb_build_object(variadic jsonb) -> jsonb", jsonb_build_object, strict=False),
+    *declare("json_build_object() -> json", json_build_object),
+    *declare("json_build_object(variadic json) -> json", json_build_object, strict=False),
+    *declare_each("cast(jsonb) -> {}", {kind: partial(_cast_number, kind) for kind in _NUMBERS}),
     *declare("jsonb_agg(jsonb[]) -> jsonb", json_agg),
     *declare("json_agg(json[]) -> json", json_agg),
     *declare("jsonb_object_agg of pairs(jsonb[]) -> jsonb", partial(jsonb_object_agg, ordered=False)),

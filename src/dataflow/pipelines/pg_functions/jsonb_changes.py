@@ -23,11 +23,6 @@ def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def delete_key(document: str, key: str) -> str:
-    """`document - key`"""
-    return delete_keys(document, [key])
-
-
 def delete_keys(document: str, keys: Path) -> str:
     """`document - keys`"""
     value = _read(document, "delete from")
@@ -145,7 +140,7 @@ def _strip(value: Any, in_arrays: bool) -> Any:
 
 SIGNATURES: tuple[Signature, ...] = (
     *declare("||(jsonb, jsonb) -> jsonb", concat),
-    *declare("-(jsonb, text) -> jsonb", delete_key),
+    *declare("-(jsonb, text) -> jsonb", lambda document, key: delete_keys(document, [key])),
     *declare("-(jsonb, text[]) -> jsonb", delete_keys),
     *declare("-(jsonb, integer) -> jsonb", delete_index),
     *declare("#-(jsonb, text[]) -> jsonb", delete_path),

@@ -213,10 +213,7 @@ def _check(name: str, value: int, is_allowed: bool) -> None:
         raise ValueError(f'invalid value for parameter "{name}": {value}')
 
 
-PAIR, TEXTS = ("text",) * 2, ("text",) * 3
 SPLIT_ARRAY, SPLIT_TABLE = "regexp_split_to_array", "regexp_split_to_table"
-INSTR_OPTIONS = ("integer", "integer", "integer", "text", "integer")
-SUBSTR_OPTIONS = ("integer", "integer", "text", "integer")
 
 SIGNATURES: tuple[Signature, ...] = (
     *declare("~(text, text) -> boolean", matches),

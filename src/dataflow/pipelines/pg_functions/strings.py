@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable
 from functools import partial
 
-from dataflow.pipelines.pg_functions.signatures import Signature, declare, swapped
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
 
 LARGEST = 0x3FFFFFFF  # bytes per value
 LARGEST_INTEGER = 2**31 - 1
@@ -20,16 +20,6 @@ FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
 def octet_length(text: str) -> int:
     """The number of bytes."""
     return len(text.encode())
-
-
-def bit_length(text: str) -> int:
-    """The number of bits."""
-    return octet_length(text) * 8
-
-
-def left(text: str, count: int) -> str:
-    """The first characters, or all but the last ones for a negative count."""
-    return text[:count]
 
 
 def right(text: str, count: int) -> str:
@@ -65,11 +55,6 @@ def repeat(text: str, count: int) -> str:
     return text * count
 
 
-def reverse(text: str) -> str:
-    """The characters in reverse order."""
-    return text[::-1]
-
-
 def _trim(strip: Callable[[str, str], str], text: str, characters: str = " ") -> str:
     """Remove these characters from one end or both."""
     return strip(text, characters) if characters else text
@@ -97,11 +82,6 @@ def split_part(text: str, separator: str, number: int) -> str:
     return parts[place] if 0 <= place < len(parts) else ""
 
 
-def strpos(text: str, wanted: str) -> int:
-    """The position of one string in the other, or 0."""
-    return text.find(wanted) + 1
-
-
 def substr(text: str, start: int, count: int | None = None) -> str:
     """The characters from a position on, which may be before the first."""
     if count is None or (count >= 0 and start + count > LARGEST_INTEGER):
@@ -119,11 +99,6 @@ def overlay(text: str, new: str, start: int, count: int | None = None) -> str:
     if not SMALLEST_INTEGER <= after <= LARGEST_INTEGER:
         raise ValueError("integer out of range")
     return text[: start - 1] + new + text[max(after - 1, 0) :]
-
-
-def ascii_code(text: str) -> int:
-    """The code point of the first character, or 0."""
-    return ord(text[0]) if text else 0
 
 
 def chr_of(code: int) -> str:
@@ -164,26 +139,26 @@ def is_normalized(text: str, form: str = "NFC") -> bool:
 SIGNATURES: tuple[Signature, ...] = (
     *declare("length, char_length, character_length(text) -> integer", len),
     *declare("octet_length(text) -> integer", octet_length),
-    *declare("bit_length(text) -> integer", bit_length),
+    *declare("bit_length(text) -> integer", lambda text: octet_length(text) * 8),
     *declare("octet_length, length(bytea) -> integer", len),
-    *declare("left(text, integer) -> text", left),
+    *declare("left(text, integer) -> text", lambda text, count: text[:count]),
     *declare("right(text, integer) -> text", right),
     *declare("lpad(text, integer, text?) -> text", lpad),
     *declare("rpad(text, integer, text?) -> text", rpad),
     *declare("repeat(text, integer) -> text", repeat),
-    *declare("reverse(text) -> text", reverse),
+    *declare("reverse(text) -> text", lambda text: text[::-1]),
     *declare("btrim(text, text?) -> text", partial(_trim, str.strip)),
     *declare("ltrim(text, text?) -> text", partial(_trim, str.lstrip)),
     *declare("rtrim(text, text?) -> text", partial(_trim, str.rstrip)),
     *declare("replace(text, text, text) -> text", replace),
     *declare("translate(text, text, text) -> text", translate),
     *declare("split_part(text, text, integer) -> text", split_part),
-    *declare("strpos(text, text) -> integer", strpos),
-    *declare("position(text, text) -> integer", swapped(strpos)),
+    *declare("strpos(text, text) -> integer", lambda text, wanted: text.find(wanted) + 1),
+    *declare("position(text, text) -> integer", lambda wanted, text: text.find(wanted) + 1),
     *declare("starts_with, ^@(text, text) -> boolean", str.startswith),
     *declare("substr, substring(text, integer, integer?) -> text", substr),
     *declare("overlay(text, text, integer, integer?) -> text", overlay),
-    *declare("ascii(text) -> integer", ascii_code),
+    *declare("ascii(text) -> integer", lambda text: ord(text[0]) if text else 0),
     *declare("chr(integer) -> text", chr_of),
     *declare("concat(variadic text) -> text", concat, strict=False),
     *declare("concat_ws(text, variadic text) -> text", concat_ws, strict=False),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from dataflow.pipelines.pg_functions import civil, intervals
@@ -47,17 +49,9 @@ def to_precision(micros: int, digits: int) -> int:
 
 
 def add_days(days: int, count: int) -> int:
-    return _check_date(days + count)
-
-
-def subtract_days(days: int, count: int) -> int:
-    return _check_date(days - count)
-
-
-def _check_date(days: int) -> int:
-    if not civil.MIN_DAY <= days < civil.END_DATE:
+    if not civil.MIN_DAY <= days + count < civil.END_DATE:
         raise ValueError("date out of range")
-    return days
+    return days + count
 
 
 def add_interval(micros: int, span: Interval) -> int:
@@ -77,12 +71,8 @@ def subtract_interval(micros: int, span: Interval) -> int:
     return add_interval(micros, intervals.negate(span))
 
 
-def add_interval_to_date(days: int, span: Interval) -> int:
-    return add_interval(date_to_timestamp(days), span)
-
-
-def subtract_interval_from_date(days: int, span: Interval) -> int:
-    return subtract_interval(date_to_timestamp(days), span)
+def _from_midnight(call: Callable[[int, Interval], int], days: int, span: Interval) -> int:
+    return call(date_to_timestamp(days), span)
 
 
 def timestamp_difference(left: int, right: int) -> Interval:
@@ -225,19 +215,7 @@ def _ordered(start: int | None, end: int | None) -> tuple[int | None, int | None
     return (end, start) if end is not None and start > end else (start, end)
 
 
-def overlaps_spans(
-    start: int | None, span: Interval | None, other_start: int | None, other_span: Interval | None
-) -> bool | None:
-    """The same for periods given by start and length."""
-    return overlaps(start, _end_of(start, span), other_start, _end_of(other_start, other_span))
-
-
-def _end_of(start: int | None, span: Interval | None) -> int | None:
-    return None if start is None or span is None else add_interval(start, span)
-
-
 _STAMPS = ("timestamp", "timestamptz")
-_MAKE = (*("integer",) * 5, "double")
 
 SIGNATURES: tuple[Signature, ...] = (
     *declare("cast(text) -> date", parse_date),
@@ -248,11 +226,11 @@ SIGNATURES: tuple[Signature, ...] = (
     *declare("cast(timestamptz) -> text", show_timestamptz),
     *declare("+(date, integer) -> date", add_days),
     *declare("+(integer, date) -> date", swapped(add_days)),
-    *declare("-(date, integer) -> date", subtract_days),
+    *declare("-(date, integer) -> date", lambda days, count: add_days(days, -count)),
     *declare("-(date, date) -> integer", operator.sub),
-    *declare("+(date, interval) -> timestamp", add_interval_to_date),
-    *declare("+(interval, date) -> timestamp", swapped(add_interval_to_date)),
-    *declare("-(date, interval) -> timestamp", subtract_interval_from_date),
+    *declare("+(date, interval) -> timestamp", partial(_from_midnight, add_interval)),
+    *declare("+(interval, date) -> timestamp", swapped(partial(_from_midnight, add_interval))),
+    *declare("-(date, interval) -> timestamp", partial(_from_midnight, subtract_interval)),
     *declare("isfinite(date) -> boolean", intervals.is_finite),
     *declare("make_date(integer, integer, integer) -> date", make_date),
     *declare(
@@ -275,9 +253,4 @@ SIGNATURES: tuple[Signature, ...] = (
     *declare_each("date_bin(interval, {}, {}) -> {}", dict.fromkeys(_STAMPS, bin_timestamp)),
     *declare_each("isfinite({}) -> boolean", dict.fromkeys(_STAMPS, intervals.is_finite)),
     *declare_each("overlaps({}, {}, {}, {}) -> boolean", dict.fromkeys(_STAMPS, overlaps), strict=False),
-    *declare_each(
-        "overlaps({}, interval, {}, interval) -> boolean",
-        dict.fromkeys(_STAMPS, overlaps_spans),
-        strict=False,
-    ),
 )

@@ -5,17 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable
-from functools import partial
-from typing import Any
 
 from dataflow.pipelines.pg_functions.integers import SPACE
-from dataflow.pipelines.pg_functions.signatures import Signature, declare, declare_each
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
 
 UUID = re.compile(r"(\{)?((?:[0-9a-fA-F]{4}-?){7}[0-9a-fA-F]{4})(?(1)\})")
 HEX_PAIR = re.compile(r"[^ \n\t\r].?", re.DOTALL)
 HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 BYTEA_ESCAPE = re.compile(rb"\\(?:([0-3][0-7][0-7])|(\\))|\\|[^\\]+", re.DOTALL)
+_BYTE_ESCAPES = [f"\\{byte:03o}" if byte in (0, *range(128, 256)) else chr(byte) for byte in range(256)]
+_BYTE_ESCAPES[92] = "\\\\"
 BASE64_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 UNICODE_ESCAPE = re.compile(
     r"\\(?:(?P<backslash>\\)|u?(?P<four>[0-9a-fA-F]{4})|\+(?P<six>[0-9a-fA-F]{6})|U(?P<eight>[0-9a-fA-F]{8}))?|[^\\]"
@@ -98,7 +97,7 @@ def encode(data: bytes, form: str) -> str:
             # A full line ends with a newline even at the end, unless it is padded.
             return re.sub("(.{75}[^=])", r"\1\n", base64.b64encode(data).decode())
         case "escape":
-            return "".join(map(_escape_byte, data))
+            return "".join(map(_BYTE_ESCAPES.__getitem__, data))
     raise ValueError(f'unrecognized encoding: "{form}"')
 
 
@@ -112,12 +111,6 @@ def decode(text: str, form: str) -> bytes:
         case "escape":
             return read_escaped(text)
     raise ValueError(f'unrecognized encoding: "{form}"')
-
-
-def _escape_byte(byte: int) -> str:
-    if byte == 0 or byte > 127:
-        return f"\\{byte:03o}"
-    return "\\\\" if byte == 92 else chr(byte)
 
 
 def _read_base64(text: str) -> bytes:
@@ -148,12 +141,6 @@ def _read_base64(text: str) -> bytes:
 def md5(data: str | bytes) -> str:
     """The MD5 digest as hexadecimal text."""
     return hashlib.md5(data.encode() if isinstance(data, str) else data, usedforsecurity=False).hexdigest()
-
-
-def digest(algorithm: Callable[[bytes], Any], data: bytes) -> bytes:
-    """The digest by one of hashlib's functions."""
-    result: bytes = algorithm(data).digest()
-    return result
 
 
 def decode_utf8(data: bytes) -> str:
@@ -187,8 +174,6 @@ def unistr(text: str) -> str:
     return "".join(written)
 
 
-_SHA = ("sha224", "sha256", "sha384", "sha512")
-_DIGESTS = {name: partial(digest, getattr(hashlib, name)) for name in _SHA}
 SIGNATURES: tuple[Signature, ...] = (
     *declare("cast(text) -> boolean", boolean_in),
     *declare("cast(text) -> uuid", uuid_in),
@@ -198,7 +183,10 @@ SIGNATURES: tuple[Signature, ...] = (
     *declare("decode(text, text) -> bytea", decode),
     *declare("md5(text) -> text", md5),
     *declare("md5(bytea) -> text", md5),
-    *declare_each("{}(bytea) -> bytea", _DIGESTS),
+    *declare("sha224(bytea) -> bytea", lambda data: hashlib.sha224(data).digest()),
+    *declare("sha256(bytea) -> bytea", lambda data: hashlib.sha256(data).digest()),
+    *declare("sha384(bytea) -> bytea", lambda data: hashlib.sha384(data).digest()),
+    *declare("sha512(bytea) -> bytea", lambda data: hashlib.sha512(data).digest()),
     *declare("convert_to utf8(text) -> bytea", str.encode),
     *declare("convert_from utf8(bytea) -> text", decode_utf8),
     *declare("unistr(text) -> text", unistr),

@@ -169,14 +169,6 @@ def from_local(name: str, micros: int) -> int:
     return check_timestamp(micros - find_zone(name).offset_of_local(micros // SECOND) * SECOND)
 
 
-def to_local_by(zone: Interval, micros: int) -> int:
-    return check_timestamp(micros + _interval_offset(zone))
-
-
-def from_local_by(zone: Interval, micros: int) -> int:
-    return check_timestamp(micros - _interval_offset(zone))
-
-
 def _interval_offset(zone: Interval) -> int:
     if zone.months or zone.days:
         shown = show_interval(zone)
@@ -187,6 +179,12 @@ def _interval_offset(zone: Interval) -> int:
 SIGNATURES: tuple[Signature, ...] = (
     *declare("timezone(text, timestamptz) -> timestamp", to_local),
     *declare("timezone(text, timestamp) -> timestamptz", from_local),
-    *declare("timezone(interval, timestamptz) -> timestamp", to_local_by),
-    *declare("timezone(interval, timestamp) -> timestamptz", from_local_by),
+    *declare(
+        "timezone(interval, timestamptz) -> timestamp",
+        lambda zone, micros: check_timestamp(micros + _interval_offset(zone)),
+    ),
+    *declare(
+        "timezone(interval, timestamp) -> timestamptz",
+        lambda zone, micros: check_timestamp(micros - _interval_offset(zone)),
+    ),
 )
