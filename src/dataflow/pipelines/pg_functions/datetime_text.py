@@ -6,13 +6,7 @@ import re
 from collections.abc import Callable
 
 from dataflow.pipelines.pg_functions import civil, datetime_fields, zones
-from dataflow.pipelines.pg_functions.datetime_fields import (
-    Malformed,
-    OutOfRange,
-    expect,
-    expect_range,
-    find_word,
-)
+from dataflow.pipelines.pg_functions.datetime_fields import Malformed, OutOfRange, expect, expect_range
 from dataflow.pipelines.pg_functions.floats import round_even
 from dataflow.pipelines.pg_functions.interval_text import read_clock
 from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, SECOND
@@ -44,11 +38,9 @@ def parse_timestamptz(text: str) -> int:
 
 
 def _in_range(found: _Reading, text: str, offset: int) -> int:
-    micros = found.days() * DAY + found.micros - offset
-    is_year_in_range = civil.is_julian(found.year, found.month)
-    if not is_year_in_range or not civil.MIN_TIMESTAMP <= micros < civil.END_TIMESTAMP:
-        raise ValueError(f'timestamp out of range: "{text}"')
-    return micros
+    is_in_range = civil.is_julian(found.year, found.month)
+    micros = found.days() * DAY + found.micros - offset if is_in_range else civil.END_TIMESTAMP
+    return civil.check_timestamp(micros, f'"{text}"')
 
 
 def _read(text: str, kind: str) -> _Reading:
@@ -159,7 +151,7 @@ class _Reading:
         has_name = False
         for part in parts:
             if part.isalpha():
-                kind, value = find_word(part) or ("", 0)
+                kind, value = datetime_fields.find_word(part) or ("", 0)
                 if kind == "ignored":
                     continue
                 expect(kind == "month" and "month" not in self.seen | read)
@@ -256,7 +248,7 @@ class _Reading:
         if zone := zones.find_abbreviation(text):
             self.zone = zone
             return {"zone", "summer_name"} if zones.is_summer_abbreviation(text) else {"zone"}
-        kind, value = find_word(text) or ("", 0)
+        kind, value = datetime_fields.find_word(text) or ("", 0)
         if kind == "ignored":
             return None
         if kind == "reserved":

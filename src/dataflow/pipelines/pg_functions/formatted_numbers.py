@@ -9,7 +9,6 @@ from dataflow.pipelines.pg_functions import numeric, numeric_powers
 from dataflow.pipelines.pg_functions.format_pictures import NumberPicture, parse_number_picture
 from dataflow.pipelines.pg_functions.integers import SPACE
 from dataflow.pipelines.pg_functions.number_formats import ROMAN_WIDTH, write_roman
-from dataflow.pipelines.pg_functions.numeric_text import fit_precision, parse
 from dataflow.pipelines.pg_functions.signatures import Signature, declare
 
 
@@ -19,8 +18,8 @@ def read_number(text: str, picture: str) -> Decimal | None:
         return None
     parsed = parse_number_picture(picture)
     reader = _Reader(text, parsed)
-    found = parse(reader.read())
-    found = fit_precision(
+    found = numeric.parse(reader.read())
+    found = numeric.fit_precision(
         found, (reader.roman_width or parsed.before) + parsed.shifted + reader.after, reader.after
     )
     if "V" not in parsed.flags:

@@ -18,6 +18,7 @@ NUMBER = re.compile(
     r"[ \t-\r]*([-+]?)"
     r"(?:0[xX]((?:_?[0-9a-fA-F])+)|0[oO]((?:_?[0-7])+)|0[bB]((?:_?[01])+)|([0-9]+(?:_[0-9]+)*))"
 )
+MOST_DIGITS = 70  # more than any type has in base 2
 BASES = (16, 8, 2, 10)  # of the groups after the sign
 
 
@@ -29,12 +30,9 @@ def read_integer(kind: str, text: str) -> int:
     sign, *written = found.groups()
     base, digits = next((base, part) for base, part in zip(BASES, written, strict=True) if part is not None)
     beyond = 1 << (BITS[kind] - 1)
-    number = 0
-    for digit in digits.replace("_", ""):
-        if number > beyond // base:  # detected before any later error
-            raise ValueError(f'value "{text}" is out of range for type {kind}')
-        number = number * base + int(digit, 16)
-    if text[found.end() :].strip(SPACE):
+    number = int(digits.replace("_", "").lstrip("0")[:MOST_DIGITS] or "0", base)
+    # A number that is out of range before its last digit is refused before anything after it.
+    if number // base <= beyond // base and text[found.end() :].strip(SPACE):
         raise ValueError(f'invalid input syntax for type {kind}: "{text}"')
     if number > beyond or (number == beyond and sign != "-"):
         raise ValueError(f'value "{text}" is out of range for type {kind}')

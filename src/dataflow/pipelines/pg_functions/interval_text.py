@@ -5,13 +5,7 @@ from __future__ import annotations
 import re
 
 from dataflow.pipelines.pg_functions import datetime_fields
-from dataflow.pipelines.pg_functions.datetime_fields import (
-    Malformed,
-    OutOfRange,
-    expect,
-    expect_range,
-    find_word,
-)
+from dataflow.pipelines.pg_functions.datetime_fields import Malformed, OutOfRange, expect, expect_range
 from dataflow.pipelines.pg_functions.floats import round_even
 from dataflow.pipelines.pg_functions.integers import cut
 from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND, checked
@@ -108,7 +102,7 @@ class _Reading(_Sums):
         if unit := datetime_fields.find_unit(text):
             self.unit, self.has_waiting_unit = unit, unit != "ago"
             return unit
-        kind, value = find_word(text) or ("", "")
+        kind, value = datetime_fields.find_word(text) or ("", "")
         if kind == "reserved" and value == "infinity":
             raise ValueError("infinite intervals are not supported")
         expect(kind == "ignored")

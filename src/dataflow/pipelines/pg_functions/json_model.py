@@ -7,7 +7,7 @@ from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Any, NoReturn
 
-from dataflow.pipelines.pg_functions.numeric_text import whole_form
+from dataflow.pipelines.pg_functions.numeric import whole_form
 
 BAD_SYNTAX = "invalid input syntax for type json"
 TYPE_ORDER = ("null", "string", "number", "boolean", "array", "object")

@@ -8,14 +8,7 @@ from functools import partial
 from typing import Any
 
 from dataflow.pipelines.pg_functions import json_model
-from dataflow.pipelines.pg_functions.json_model import (
-    is_equal,
-    is_scalar,
-    list_pairs,
-    parse,
-    write,
-    write_text,
-)
+from dataflow.pipelines.pg_functions.json_model import is_scalar, list_pairs, parse, write, write_text
 from dataflow.pipelines.pg_functions.signatures import Signature, comparisons, declare, swapped
 
 INDEX = re.compile(r"[ \t-\r]*[-+]?[0-9]+", re.ASCII)
@@ -90,7 +83,7 @@ def contains(value: Any, part: Any) -> bool:
     """`value @> part`"""
     if is_scalar(part) and not isinstance(value, dict):
         # An array contains a lone scalar that equals one of its elements.
-        return any(is_equal(one, part) for one in (value if isinstance(value, list) else [value]))
+        return any(json_model.is_equal(one, part) for one in (value if isinstance(value, list) else [value]))
     return _contains(value, part)
 
 
@@ -103,7 +96,7 @@ def _contains(value: Any, part: Any) -> bool:
         return isinstance(value, list) and all(
             any(_contains(one, wanted) for one in value) for wanted in part
         )
-    return is_equal(value, part)
+    return json_model.is_equal(value, part)
 
 
 def write_pretty(value: Any, depth: int = 0) -> str:

@@ -12,7 +12,6 @@ from dataflow.pipelines.pg_functions import numeric, numeric_powers
 from dataflow.pipelines.pg_functions.floats import nearest_real, round_even
 from dataflow.pipelines.pg_functions.format_pictures import NumberPicture, ordinal_of, parse_number_picture
 from dataflow.pipelines.pg_functions.integers import fit
-from dataflow.pipelines.pg_functions.numeric_text import show
 from dataflow.pipelines.pg_functions.signatures import Signature, declare_each
 
 ROMAN_WIDTH = 15
@@ -60,7 +59,7 @@ def _shift_real(value: float, digits: int) -> float:
 
 
 def _write_numeric(picture: NumberPicture, value: Decimal) -> str:
-    return _write_number(picture, show(numeric.round_to(value, picture.after)))
+    return _write_number(picture, numeric.show(numeric.round_to(value, picture.after)))
 
 
 def _write_integer(picture: NumberPicture, value: int) -> str:
@@ -83,7 +82,7 @@ def _fixed(value: float, digits: int) -> str:
 def _write_scientific(value: Decimal | int, picture: NumberPicture) -> str:
     number = Decimal(value)
     exponent = number.adjusted() if number else 0
-    digits = show(numeric.rescaled(numeric.EXACT.scaleb(number, -exponent), picture.after))
+    digits = numeric.show(numeric.rescaled(numeric.EXACT.scaleb(number, -exponent), picture.after))
     return f"{'' if value < 0 else ' '}{digits}e{exponent:+03d}"
 
 

@@ -131,9 +131,7 @@ def make_timestamp(*parts: float) -> int:
         raise ValueError(f"time field value out of range: {time}")
     micros = civil.to_days(astronomical, month, day) * intervals.DAY
     micros += civil.clock(hour, minute, 0, int(round_even(seconds * 1_000_000.0)))
-    if not civil.MIN_TIMESTAMP <= micros < civil.END_TIMESTAMP:
-        raise ValueError(f"timestamp out of range: {shown} {time}")
-    return micros
+    return civil.check_timestamp(micros, f"{shown} {time}")
 
 
 def make_timestamptz(*parts: Any) -> int:
