@@ -87,14 +87,6 @@ class Regression(NamedTuple):
     sxy: float
 
 
-def collect_regression(ys: Iterable[float], xs: Iterable[float]) -> Regression:
-    """Sums over the pairs; PostgreSQL's functions take y first."""
-    found = Regression(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    for y, x in zip(ys, xs, strict=True):
-        found = _with_pair(found, y, x)
-    return found
-
-
 def _with_pair(old: Regression, y: float, x: float) -> Regression:
     count, sx, sy = old.number + 1.0, old.sx + x, old.sy + y
     if old.number == 0:
@@ -105,21 +97,21 @@ def _with_pair(old: Regression, y: float, x: float) -> Regression:
     sxx, syy = old.sxx + rest_x * rest_x * scale, old.syy + rest_y * rest_y * scale
     sxy = old.sxy + rest_x * rest_y * scale
     infinite_x, infinite_y = (math.isinf(old.sx) or math.isinf(x)), (math.isinf(old.sy) or math.isinf(y))
-    if (
-        ((math.isinf(sx) or math.isinf(sxx)) and not infinite_x)
-        or ((math.isinf(sy) or math.isinf(syy)) and not infinite_y)
-        or (math.isinf(sxy) and not infinite_x and not infinite_y)
-    ):
+    is_lost_x = (math.isinf(sx) or math.isinf(sxx)) and not infinite_x
+    is_lost_y = (math.isinf(sy) or math.isinf(syy)) and not infinite_y
+    if is_lost_x or is_lost_y or (math.isinf(sxy) and not infinite_x and not infinite_y):
         raise ValueError(OVERFLOW)
     sxx, syy, sxy = (NAN if math.isinf(spread) else spread for spread in (sxx, syy, sxy))
     return Regression(count, sx, sxx, sy, syy, sxy)
 
 
 def aggregate_pairs(name: str, ys: Sequence[float], xs: Sequence[float]) -> float | int | None:
-    """The value of one of PAIR_AGGREGATES."""
+    """The value of one of PAIR_AGGREGATES; PostgreSQL's functions take y first."""
     if name == "regr_count":
         return len(ys)
-    found = collect_regression(ys, xs)
+    found = Regression(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    for y, x in zip(ys, xs, strict=True):
+        found = _with_pair(found, y, x)
     if found.number < (2 if name == "covar_samp" else 1):
         return None
     is_vertical = found.sxx == 0

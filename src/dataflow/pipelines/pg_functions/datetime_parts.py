@@ -21,15 +21,8 @@ NAMES = {
 }
 LAST_EXACT = 2**63 - 1  # from here on, PostgreSQL computes the epoch with fewer digits
 _CLOCK_UNITS = {"hour": HOUR, "minute": MINUTE, "second": SECOND, "millisecond": 1000, "microsecond": 1}
-_INTERVAL_MONTHS = {
-    "millennium": 12_000,
-    "century": 1200,
-    "decade": 120,
-    "year": 12,
-    "quarter": 3,
-    "month": 1,
-}
 _YEAR_PARTS = {"millennium": 1000, "century": 100, "decade": 10, "year": 1}
+_INTERVAL_MONTHS = {unit: 12 * years for unit, years in _YEAR_PARTS.items()} | {"quarter": 3, "month": 1}
 _STAMPS = ("timestamp", "timestamptz")
 _ZONE_UNITS = ("timezone", "timezone_hour", "timezone_minute")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from calendar import isleap
-from typing import NoReturn
 
 from dataflow.pipelines.pg_functions import civil
 from dataflow.pipelines.pg_functions.format_pictures import Node
@@ -47,13 +46,13 @@ class FieldSum:
         micros = self.fields.millis * 1000 + self.fields.micros
         self._check_date()
         is_time = 0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60 and 0 <= micros < SECOND
-        if not is_time or abs(self.fields.millis * 1000) >= 2**31:
-            self._refuse()
+        self._expect(is_time and abs(self.fields.millis * 1000) < 2**31)
         self._find_zone()
         return civil.Moment(self.year, self.month, self.day, hour, minute, second, micros)
 
-    def _refuse(self) -> NoReturn:
-        raise ValueError(f'date/time field value out of range: "{self.text}"')
+    def _expect(self, is_in_range: bool) -> None:
+        if not is_in_range:
+            raise ValueError(f'date/time field value out of range: "{self.text}"')
 
     def _find_time(self) -> tuple[int, int, int]:
         fields = self.fields
@@ -84,8 +83,7 @@ class FieldSum:
             self.year = (century - 1) * 100 + 1 if century >= 0 else century * 100 + 1
         else:
             return
-        if not -(2**31) <= self.year < 2**31:
-            self._refuse()
+        self._expect(-(2**31) <= self.year < 2**31)
         self.known.add("year")
 
     def _find_day(self) -> None:
@@ -128,17 +126,13 @@ class FieldSum:
         self.known |= {"year", "month", "day"}
 
     def _fit(self, value: int) -> int:
-        if not -(2**31) <= value < 2**31:
-            self._refuse()
+        self._expect(-(2**31) <= value < 2**31)
         return value
 
     def _check_date(self) -> None:
-        if "month" in self.known and not 1 <= self.month <= 12:
-            self._refuse()
-        if "day" in self.known and not 1 <= self.day <= 31:
-            self._refuse()
-        if len(self.known) == 3 and self.day > civil.days_in_month(self.year, self.month):
-            self._refuse()
+        self._expect("month" not in self.known or 1 <= self.month <= 12)
+        self._expect("day" not in self.known or 1 <= self.day <= 31)
+        self._expect(len(self.known) < 3 or self.day <= civil.days_in_month(self.year, self.month))
 
     def _find_zone(self) -> None:
         fields = self.fields

@@ -25,36 +25,28 @@ _SHORT_MONTHS, _SHORT_DAYS = [name[:3] for name in MONTHS], [name[:3] for name i
 _THOUSANDS = re.compile(r"\s*([+-]?[0-9]+),\s*([+-][0-9]{1,2}|[0-9]{1,3})", re.ASCII)
 # The field for a number, and its number of digits if another number follows directly.
 _NUMBERS = {
-    "HH": ("hour", 2),
-    "HH12": ("hour", 2),
-    "HH24": ("hour", 2),
-    "MI": ("minute", 2),
-    "SS": ("second", 2),
-    "MS": ("millis", 3),
-    "US": ("micros", 6),
-    **{f"FF{digits}": ("micros", digits) for digits in range(1, 7)},
-    "SSSS": ("seconds_of_day", 4),
-    "SSSSS": ("seconds_of_day", 5),
-    "MM": ("month", 2),
-    "DDD": ("day_of_year", 3),
-    "IDDD": ("day_of_year", 3),
-    "DD": ("day", 2),
-    "D": ("weekday", 1),
-    "ID": ("weekday", 1),
-    "WW": ("week", 2),
-    "IW": ("week", 2),
-    "Q": ("", 1),
-    "CC": ("century", 2),
-    "YYYY": ("year", 4),
-    "IYYY": ("year", 4),
-    "YYY": ("year", 3),
-    "IYY": ("year", 3),
-    "YY": ("year", 2),
-    "IY": ("year", 2),
-    "Y": ("year", 1),
-    "I": ("year", 1),
-    "W": ("week_of_month", 1),
-    "J": ("julian", 1),
+    name: (field, digits)
+    for field, digits, names in (
+        ("hour", 2, "HH HH12 HH24"),
+        ("minute", 2, "MI"),
+        ("second", 2, "SS"),
+        ("millis", 3, "MS"),
+        *(("micros", digits, f"FF{digits}") for digits in range(1, 7)),
+        ("micros", 6, "US"),
+        ("seconds_of_day", 4, "SSSS"),
+        ("seconds_of_day", 5, "SSSSS"),
+        *(("year", digits, f"{'Y' * digits} I{'Y' * (digits - 1)}") for digits in range(1, 5)),
+        ("century", 2, "CC"),
+        ("", 1, "Q"),
+        ("month", 2, "MM"),
+        ("day_of_year", 3, "DDD IDDD"),
+        ("day", 2, "DD"),
+        ("weekday", 1, "D ID"),
+        ("week", 2, "WW IW"),
+        ("week_of_month", 1, "W"),
+        ("julian", 1, "J"),
+    )
+    for name in names.split()
 }
 _DIGITS = frozenset((*_NUMBERS, "Y,YYY", "TZM"))  # the keywords whose text starts with a digit
 

@@ -19,7 +19,6 @@ from dataflow.pipelines.pg_functions.signatures import Signature, declare, decla
 from dataflow.pipelines.pg_functions.timestamps import show_date, show_timestamp, show_timestamptz
 from dataflow.pipelines.pg_functions.value_text import boolean_to_text, bytea_out
 
-TOO_FEW = "argument list must have even number of elements"
 SQL_NAMES = {"double": "double precision"}
 JSONB_NAMES = {"number": "numeric"}  # in messages about casts
 
@@ -69,23 +68,23 @@ def build_array(*documents: str | None) -> str:
 
 def jsonb_build_object(*documents: str | None) -> str:
     """jsonb_build_object() of alternating keys and values."""
-    if len(documents) % 2:
-        raise ValueError(TOO_FEW)
     pairs: dict[str, Any] = {}
-    for place in range(0, len(documents), 2):
-        key = documents[place]
+    for number, (key, value) in enumerate(_pair(documents)):
         if key is None:
-            raise ValueError(f"argument {place + 1}: key must not be null")
-        value = documents[place + 1]
+            raise ValueError(f"argument {2 * number + 1}: key must not be null")
         pairs[read_key(key)] = None if value is None else parse(value)
     return write(pairs)
 
 
 def json_build_object(*documents: str | None) -> str:
     """json_build_object() of alternating keys and values."""
+    return "{" + ", ".join(_write_pair(key, value) for key, value in _pair(documents)) + "}"
+
+
+def _pair(documents: tuple[str | None, ...]) -> Iterator[tuple[str | None, str | None]]:
     if len(documents) % 2:
-        raise ValueError(TOO_FEW)
-    return "{" + ", ".join(map(_write_pair, documents[::2], documents[1::2])) + "}"
+        raise ValueError("argument list must have even number of elements")
+    return zip(documents[::2], documents[1::2], strict=True)
 
 
 def _write_pair(key: str | None, value: str | None) -> str:

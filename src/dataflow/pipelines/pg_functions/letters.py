@@ -133,16 +133,6 @@ def initcap(text: str) -> str:
     return "".join(mapped)
 
 
-def lower_code(code: int) -> int:
-    """The code point of a character in lower case."""
-    return get_mapping("lower").get(code, code)
-
-
-def upper_code(code: int) -> int:
-    """The code point of a character in upper case."""
-    return get_mapping("upper").get(code, code)
-
-
 def _read_set(written: str) -> CodePoints:
     steps = (step.partition("*") for step in written.split())
     distances = (repeat(int(distance, 36), int(times or "1", 36)) for distance, _, times in steps)

@@ -83,16 +83,12 @@ def _compile_like(pattern: str) -> tuple[re.Pattern[str], bool]:
     # Matching each part as early as possible is enough, so no part is tried twice.
     middle = "".join(f"(?>.*?{part})" for part in parts[1:-1])
     if is_broken:
-        written = _write_broken(parts, after_percent)
+        ends = "".join(f"(?=.)(?>.*?{part})" for part in parts[1:])
+        written = parts[0] + ends + ("" if after_percent else "(?=.)")
     else:
         last = f".*{parts[-1]}" if len(parts) > 1 else ""
         written = parts[0] + middle + last + r"\Z"
     return re.compile(written, re.DOTALL), is_broken
-
-
-def _write_broken(parts: list[str], after_percent: bool) -> str:
-    middle = "".join(f"(?=.)(?>.*?{part})" for part in parts[1:])
-    return parts[0] + middle + ("" if after_percent else "(?=.)")
 
 
 class _SimilarPattern:

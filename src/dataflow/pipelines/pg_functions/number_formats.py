@@ -40,26 +40,10 @@ def _format(kind: _Type, value: Any, text: str) -> str:
     return kind.write(picture, value)
 
 
-def _shift_numeric(value: Decimal, digits: int) -> Decimal:
-    return numeric.multiply(value, numeric_powers.power(Decimal(10), Decimal(digits)))
-
-
 def _shift_integer(value: int, digits: int) -> int:
     """As a 32-bit integer that overflows silently."""
     factor = 10**digits if 10**digits < 2**31 else -(2**31)
     return (value * factor + 2**31) % 2**32 - 2**31
-
-
-def _shift_bigint(value: int, digits: int) -> int:
-    return fit(value * fit(10**digits, "bigint"), "bigint")
-
-
-def _shift_real(value: float, digits: int) -> float:
-    return nearest_real(value * nearest_real(math.pow(10.0, digits)))
-
-
-def _write_numeric(picture: NumberPicture, value: Decimal) -> str:
-    return _write_number(picture, numeric.show(numeric.round_to(value, picture.after)))
 
 
 def _write_integer(picture: NumberPicture, value: int) -> str:
@@ -254,26 +238,31 @@ class _Writer:
         return self.last_relevant is not None and self.digits[self.last_relevant] == "."
 
 
-def _round_numeric(value: Decimal) -> int:
-    return int(numeric.round_to(value)) if value.adjusted() < 10 else 0
-
-
-def _round_float(value: float) -> int:
-    return int(round_even(value)) if abs(value) < 4000 else 0
-
-
 _TYPES = {
-    "numeric": _Type(_round_numeric, _write_scientific, _shift_numeric, _write_numeric),
+    "numeric": _Type(
+        lambda value: int(numeric.round_to(value)) if value.adjusted() < 10 else 0,
+        _write_scientific,
+        lambda value, digits: numeric.multiply(value, numeric_powers.power(Decimal(10), Decimal(digits))),
+        lambda picture, value: _write_number(picture, numeric.show(numeric.round_to(value, picture.after))),
+    ),
     "integer": _Type(int, _write_scientific_float, _shift_integer, _write_integer),
-    "bigint": _Type(int, _write_scientific, _shift_bigint, _write_integer),
+    "bigint": _Type(
+        int,
+        _write_scientific,
+        lambda value, digits: fit(value * fit(10**digits, "bigint"), "bigint"),
+        _write_integer,
+    ),
     "double": _Type(
-        _round_float,
+        lambda value: int(round_even(value)) if abs(value) < 4000 else 0,
         _write_scientific_float,
         lambda value, digits: value * math.pow(10.0, digits),
         partial(_write_float, 15),
     ),
-    "real": _Type(_round_float, _write_scientific_float, _shift_real, partial(_write_float, 6)),
 }
+_TYPES["real"] = _TYPES["double"]._replace(
+    shift=lambda value, digits: nearest_real(value * nearest_real(math.pow(10.0, digits))),
+    write=partial(_write_float, 6),
+)
 
 SIGNATURES: tuple[Signature, ...] = (
     *declare_each(

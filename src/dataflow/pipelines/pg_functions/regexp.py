@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dataflow.pipelines.pg_functions.regex.dissection import Spans
 from dataflow.pipelines.pg_functions.regex.flags import Flag, read_options
@@ -13,6 +13,8 @@ from dataflow.pipelines.pg_functions.regex.pattern import Pattern, compile_patte
 from dataflow.pipelines.pg_functions.signatures import Signature, declare, negated
 
 CASELESS = Flag.ADVANCED | Flag.IGNORE_CASE
+INSTR_DEFAULTS: tuple[Any, ...] = (1, 1, 0, "", 0)
+SUBSTR_DEFAULTS: tuple[Any, ...] = (1, 1, "", 0)
 REFERENCE = re.compile(r"\\([1-9&\\])")  # to a group or to the whole match
 
 
@@ -58,33 +60,30 @@ def regexp_count(text: str, pattern: str, start: int = 1, options: str = "") -> 
     return sum(1 for _ in _find_all(compiled, text, start - 1))
 
 
-def regexp_instr(
-    text: str, pattern: str, start: int = 1, number: int = 1, *rest: int | str
-) -> int:  # the rest: end option, options, group
-    """The position of a match or of its group; with end option 1, the position after it."""
-    end_option, options, group = (*rest, *(0, "", 0)[len(rest) :])
-    assert isinstance(end_option, int) and isinstance(options, str) and isinstance(group, int)
+def regexp_instr(text: str, pattern: str, *rest: Any) -> int:
+    """The position of a match or of its group; with end option 1, the position after it.
+
+    The rest: start, number, end option, options, group.
+    """
+    start, number, end_option, options, group = rest + INSTR_DEFAULTS[len(rest) :]
     _check("start", start, start > 0)
     _check("n", number, number > 0)
     _check("endoption", end_option, end_option in (0, 1))
     _check("subexpr", group, group >= 0)
-    flags = _read_single_options(options, "regexp_instr")
-    span = _find_span(text, compile_pattern(pattern, flags, group > 0), (start, number, group))
+    compiled = compile_pattern(pattern, _read_single_options(options, "regexp_instr"), group > 0)
+    span = _find_span(text, compiled, (start, number, group))
     return 0 if span is None else span[end_option] + 1
 
 
-def regexp_substr(
-    text: str, pattern: str, start: int = 1, number: int = 1, *rest: int | str
-) -> str | None:  # the rest: options, group
-    """The text of a match or of its group."""
-    options, group = (*rest, *("", 0)[len(rest) :])
-    assert isinstance(options, str) and isinstance(group, int)
+def regexp_substr(text: str, pattern: str, *rest: Any) -> str | None:
+    """The text of a match or of its group. The rest: start, number, options, group."""
+    start, number, options, group = rest + SUBSTR_DEFAULTS[len(rest) :]
     _check("start", start, start > 0)
     _check("n", number, number > 0)
     _check("subexpr", group, group >= 0)
-    flags = _read_single_options(options, "regexp_substr")
-    span = _find_span(text, compile_pattern(pattern, flags, group > 0), (start, number, group))
-    return None if span is None else text[span[0] : span[1]]
+    compiled = compile_pattern(pattern, _read_single_options(options, "regexp_substr"), group > 0)
+    span = _find_span(text, compiled, (start, number, group))
+    return None if span is None else text[slice(*span)]
 
 
 def regexp_split(function: str, text: str, pattern: str, options: str = "") -> list[str]:
@@ -193,12 +192,7 @@ def _find_span(text: str, compiled: Pattern, which: tuple[int, int, int]) -> tup
 
 def _list_captures(text: str, compiled: Pattern, found: Spans) -> list[str | None]:
     groups = range(1, compiled.groups + 1) if compiled.groups else range(1)
-    return [_cut(text, found, group) for group in groups]
-
-
-def _cut(text: str, found: Spans, group: int) -> str | None:
-    span = found.get(group)
-    return None if span is None else text[span[0] : span[1]]
+    return [text[slice(*found[group])] if group in found else None for group in groups]
 
 
 def _read_single_options(options: str, function: str) -> Flag:

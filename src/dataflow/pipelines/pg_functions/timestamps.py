@@ -180,14 +180,10 @@ def from_epoch(seconds: float) -> int:
         raise ValueError("timestamp cannot be NaN")
     if math.isinf(seconds):
         raise ValueError("infinite dates and timestamps are not supported; write '9999-12-31'")
-    if not civil.MIN_TIMESTAMP / 1e6 <= seconds < civil.END_TIMESTAMP / 1e6:
-        raise ValueError(f'timestamp out of range: "{seconds:g}"')
-    micros = (
-        int(round_even((seconds - civil.POSTGRES_EPOCH // intervals.SECOND) * 1e6)) + civil.POSTGRES_EPOCH
-    )
-    if not civil.MIN_TIMESTAMP <= micros < civil.END_TIMESTAMP:
-        raise ValueError(f'timestamp out of range: "{seconds:g}"')
-    return micros
+    since = round_even((seconds - civil.POSTGRES_EPOCH // intervals.SECOND) * 1e6)
+    is_in_range = civil.MIN_TIMESTAMP / 1e6 <= seconds < civil.END_TIMESTAMP / 1e6
+    micros = int(since) + civil.POSTGRES_EPOCH if is_in_range else civil.END_TIMESTAMP
+    return civil.check_timestamp(micros, f'"{seconds:g}"')
 
 
 def overlaps(

@@ -103,14 +103,10 @@ def encode(data: bytes, form: str) -> str:
 
 def decode(text: str, form: str) -> bytes:
     """Decode text in `hex`, `base64` or `escape` to bytes."""
-    match form.lower():
-        case "hex":
-            return read_hex(text)
-        case "base64":
-            return _read_base64(text)
-        case "escape":
-            return read_escaped(text)
-    raise ValueError(f'unrecognized encoding: "{form}"')
+    decoders = {"hex": read_hex, "base64": _read_base64, "escape": read_escaped}
+    if form.lower() not in decoders:
+        raise ValueError(f'unrecognized encoding: "{form}"')
+    return decoders[form.lower()](text)
 
 
 def _read_base64(text: str) -> bytes:

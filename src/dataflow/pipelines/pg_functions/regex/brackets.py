@@ -31,8 +31,10 @@ CHARACTER_NAMES = {name: code for code, name in enumerate(_CONTROLS.split())} | 
 def character_set(code: int, flags: Flag) -> letters.CodePoints:
     """The character, or both of its cases if case is ignored."""
     # A character that is neither of its cases, such as ǅ, does not match itself then.
-    codes = (letters.lower_code(code), letters.upper_code(code)) if flags & Flag.IGNORE_CASE else (code,)
-    return letters.from_ranges((code, code) for code in codes)
+    if not flags & Flag.IGNORE_CASE:
+        return letters.from_ranges([(code, code)])
+    cases = [letters.get_mapping(name).get(code, code) for name in ("lower", "upper")]
+    return letters.from_ranges((each, each) for each in cases)
 
 
 def class_set(name: str, flags: Flag) -> letters.CodePoints:

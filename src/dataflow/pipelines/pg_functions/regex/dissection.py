@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 
-from dataflow.pipelines.pg_functions.letters import lower_code
+from dataflow.pipelines.pg_functions.letters import lower
 from dataflow.pipelines.pg_functions.regex.automata import Automaton, Text
 from dataflow.pipelines.pg_functions.regex.parts import Node, Shape, Trait
 
@@ -113,9 +113,7 @@ class Dissection:
         return ends
 
     def _is_same(self, one: str, other: str) -> bool:
-        if one == other or not self._ignores_case:
-            return one == other
-        return [lower_code(ord(c)) for c in one] == [lower_code(ord(c)) for c in other]
+        return one == other or (self._ignores_case and lower(one) == lower(other))
 
 
 class LongestFirst:

@@ -242,7 +242,7 @@ class Tokens:
             return Kind.BRACKET_END, None
         if character == "\\" and self._is_advanced():
             return self._read_bracket_escape()
-        if character == "-" and self._last is not Kind.BRACKET and not self._is_next("]"):
+        if character == "-" and self._last is not Kind.BRACKET and not self.pattern.startswith("]", self.at):
             return Kind.RANGE, ord(character)
         if character == "[":
             if self.at >= len(self.pattern):
@@ -251,9 +251,6 @@ class Tokens:
                 kind, self.place = NAMES[self._take()]
                 return kind, None
         return Kind.PLAIN, ord(character)
-
-    def _is_next(self, character: str) -> bool:
-        return self.pattern.startswith(character, self.at)
 
     def _read_bracket_escape(self) -> tuple[Kind, object]:
         if self.at >= len(self.pattern):
@@ -332,7 +329,7 @@ class Tokens:
         if character == "$":
             if self.flags & Flag.EXPANDED:
                 self._skip_space()
-            if self.at >= len(self.pattern) or self._is_next("\\)"):
+            if self.at >= len(self.pattern) or self.pattern.startswith("\\)", self.at):
                 return Kind.LINE_END, None
         return Kind.PLAIN, ord(character)
 
