@@ -185,25 +185,18 @@ def mode(values: Sequence[Item]) -> Item | None:
     return found
 
 
-_SPREADS = (
-    ("stddev stddev_samp", deviation, deviation_doubles, True),
-    ("stddev_pop", deviation, deviation_doubles, False),
-    ("variance var_samp", variance, variance_doubles, True),
-    ("var_pop", variance, variance_doubles, False),
-)
-
-
-def _list_spreads() -> Iterable[Signature]:
-    for names, of_sums, of_list, is_sample in _SPREADS:
-        for name in names.split():
-            sums, doubles = (partial(each, is_sample=is_sample) for each in (of_sums, of_list))
-            yield from declare(f"{name} of sums(bigint, numeric, numeric) -> numeric", sums)
-            yield from declare(f"{name} of list(double[]) -> double", doubles)
-
+_SUMS = "(bigint, numeric, numeric) -> numeric"
 
 SIGNATURES: tuple[Signature, ...] = (
     *declare("sum of limbs(numeric, numeric, numeric, integer) -> numeric", sum_of_limbs),
-    *_list_spreads(),
+    *declare(f"stddev of sums, stddev_samp of sums{_SUMS}", deviation),
+    *declare(f"stddev_pop of sums{_SUMS}", partial(deviation, is_sample=False)),
+    *declare(f"variance of sums, var_samp of sums{_SUMS}", variance),
+    *declare(f"var_pop of sums{_SUMS}", partial(variance, is_sample=False)),
+    *declare("stddev of list, stddev_samp of list(double[]) -> double", deviation_doubles),
+    *declare("stddev_pop of list(double[]) -> double", partial(deviation_doubles, is_sample=False)),
+    *declare("variance of list, var_samp of list(double[]) -> double", variance_doubles),
+    *declare("var_pop of list(double[]) -> double", partial(variance_doubles, is_sample=False)),
     *declare("regr_count of lists(double[], double[]) -> bigint", partial(aggregate_pairs, "regr_count")),
     *declare_each(
         "{} of lists(double[], double[]) -> double",

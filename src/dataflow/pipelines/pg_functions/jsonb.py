@@ -69,14 +69,10 @@ def exists(value: Any, key: str) -> bool:
     return key in value if isinstance(value, list | dict) else isinstance(value, str) and value == key
 
 
-def exists_any(value: Any, keys: Path) -> bool:
-    """`value ?| keys`"""
-    return any(exists(value, key) for key in keys if key is not None)
-
-
-def exists_all(value: Any, keys: Path) -> bool:
-    """`value ?& keys`"""
-    return all(exists(value, key) for key in keys if key is not None)
+def exist(test: Callable[[Iterable[bool]], bool], document: str, keys: Path) -> bool:
+    """`document ?| keys` and `document ?& keys`"""
+    value = parse(document)
+    return test(exists(value, key) for key in keys if key is not None)
 
 
 def contains(value: Any, part: Any) -> bool:
@@ -175,8 +171,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "jsonb_extract_path_text(jsonb, variadic text) -> text", partial(_found, write_text, extract_path)
     ),
     *declare("?(jsonb, text) -> boolean", partial(_of_one, exists)),
-    *declare("?|(jsonb, text[]) -> boolean", partial(_of_one, exists_any)),
-    *declare("?&(jsonb, text[]) -> boolean", partial(_of_one, exists_all)),
+    *declare("?|(jsonb, text[]) -> boolean", partial(exist, any)),
+    *declare("?&(jsonb, text[]) -> boolean", partial(exist, all)),
     *declare("@>(jsonb, jsonb) -> boolean", _contains_document),
     *declare("<@(jsonb, jsonb) -> boolean", swapped(_contains_document)),
     *comparisons("jsonb", partial(_of_two, json_model.compare)),

@@ -12,20 +12,14 @@ from dataflow.pipelines.pg_functions.regex.flags import Flag, read_options
 from dataflow.pipelines.pg_functions.regex.pattern import Pattern, compile_pattern
 from dataflow.pipelines.pg_functions.signatures import Signature, declare, negated
 
-CASELESS = Flag.ADVANCED | Flag.IGNORE_CASE
 INSTR_DEFAULTS: tuple[Any, ...] = (1, 1, 0, "", 0)
 SUBSTR_DEFAULTS: tuple[Any, ...] = (1, 1, "", 0)
 REFERENCE = re.compile(r"\\([1-9&\\])")  # to a group or to the whole match
 
 
-def matches(text: str, pattern: str) -> bool:
+def matches(text: str, pattern: str, flags: Flag = Flag.ADVANCED) -> bool:
     """`text ~ pattern`"""
-    return compile_pattern(pattern, Flag.ADVANCED, False).is_in(text)
-
-
-def matches_caseless(text: str, pattern: str) -> bool:
-    """`text ~* pattern`"""
-    return compile_pattern(pattern, CASELESS, False).is_in(text)
+    return compile_pattern(pattern, flags, False).is_in(text)
 
 
 def regexp_like(text: str, pattern: str, options: str = "") -> bool:
@@ -207,13 +201,14 @@ def _check(name: str, value: int, is_allowed: bool) -> None:
         raise ValueError(f'invalid value for parameter "{name}": {value}')
 
 
+_matches_caseless = partial(matches, flags=Flag.ADVANCED | Flag.IGNORE_CASE)
 SPLIT_ARRAY, SPLIT_TABLE = "regexp_split_to_array", "regexp_split_to_table"
 
 SIGNATURES: tuple[Signature, ...] = (
     *declare("~(text, text) -> boolean", matches),
     *declare("!~(text, text) -> boolean", negated(matches)),
-    *declare("~*(text, text) -> boolean", matches_caseless),
-    *declare("!~*(text, text) -> boolean", negated(matches_caseless)),
+    *declare("~*(text, text) -> boolean", _matches_caseless),
+    *declare("!~*(text, text) -> boolean", negated(_matches_caseless)),
     *declare("regexp_like(text, text, text?) -> boolean", regexp_like),
     *declare("regexp_match(text, text, text?) -> text[]", regexp_match),
     *declare("regexp_matches(text, text, text?) -> setof text[]", regexp_matches),

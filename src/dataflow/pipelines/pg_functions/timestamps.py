@@ -106,11 +106,8 @@ def bin_timestamp(stride: Interval, micros: int, origin: int) -> int:
 
 
 def make_date(year: int, month: int, day: int) -> int:
-    astronomical = _valid_year(year, month, day)
     shown = _date_text(year + 1 if -(2**31) < year < 0 else year, month, day)
-    if astronomical is None:
-        raise ValueError(f"date field value out of range: {shown}")
-    days = civil.find_days(astronomical, month, day)
+    days = civil.find_days(_valid_year(year, month, day, shown), month, day)
     if days is None:
         raise ValueError(f"date out of range: {shown}")
     return days
@@ -121,9 +118,7 @@ def make_timestamp(*parts: float) -> int:
     year, month, day, hour, minute = map(int, parts[:5])
     seconds = parts[5]
     shown = _date_text(year, month, day)
-    astronomical = _valid_year(year, month, day)
-    if astronomical is None:
-        raise ValueError(f"date field value out of range: {shown}")
+    astronomical = _valid_year(year, month, day, shown)
     if not civil.is_julian(astronomical, month):
         raise ValueError(f"date out of range: {shown}")
     time = f"{hour}:{minute:02d}:{_seconds_text(seconds)}"
@@ -144,12 +139,13 @@ def make_timestamptz(*parts: Any) -> int:
     )
 
 
-def _valid_year(year: int, month: int, day: int) -> int | None:
-    """The year with 1 BC as 0; None if there is no such date."""
-    if year in (0, -(2**31)) or not 1 <= month <= 12 or not 1 <= day <= 31:
-        return None
+def _valid_year(year: int, month: int, day: int, shown: str) -> int:
+    """The year with 1 BC as 0; ValueError if there is no such date."""
     astronomical = year if year > 0 else year + 1
-    return astronomical if day <= civil.days_in_month(astronomical, month) else None
+    is_possible = year not in (0, -(2**31)) and 1 <= month <= 12 and 1 <= day <= 31
+    if not is_possible or day > civil.days_in_month(astronomical, month):
+        raise ValueError(f"date field value out of range: {shown}")
+    return astronomical
 
 
 def _time_overflows(hour: int, minute: int, seconds: float) -> bool:

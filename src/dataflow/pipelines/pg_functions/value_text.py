@@ -20,16 +20,18 @@ UNICODE_ESCAPE = re.compile(
     r"\\(?:(?P<backslash>\\)|u?(?P<four>[0-9a-fA-F]{4})|\+(?P<six>[0-9a-fA-F]{6})|U(?P<eight>[0-9a-fA-F]{8}))?|[^\\]"
 )
 BAD_PAIR = "invalid Unicode surrogate pair"
+_BOOLEANS = {
+    word[:size]: word in ("true", "yes") for word in ("true", "yes", "false", "no") for size in range(1, 6)
+}
+_BOOLEANS |= {"on": True, "1": True, "off": False, "of": False, "0": False}
 
 
 def boolean_in(text: str) -> bool:
     """Parse a boolean: true, false, yes, no, their prefixes, on, off (of), 1 and 0."""
-    word = text.strip(SPACE).lower() if text.isascii() else ""
-    if word == "1" or (word and ("true".startswith(word) or "yes".startswith(word))) or word == "on":
-        return True
-    if word == "0" or (word and ("false".startswith(word) or "no".startswith(word))) or word in ("of", "off"):
-        return False
-    raise ValueError(f'invalid input syntax for type boolean: "{text}"')
+    found = _BOOLEANS.get(text.strip(SPACE).lower() if text.isascii() else "")
+    if found is None:
+        raise ValueError(f'invalid input syntax for type boolean: "{text}"')
+    return found
 
 
 def boolean_out(value: bool) -> str:

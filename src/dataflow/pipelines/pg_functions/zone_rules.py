@@ -125,9 +125,7 @@ _RULE = re.compile(rf"(?:M(\d+)\.(\d+)\.(\d+)|(J?)(\d+))(?:/{_OFFSET})?")
 def parse_posix(text: str) -> Zone | None:
     """Parse a POSIX zone, whose offsets count west of UTC; None if it is not one."""
     rules = _parse_rules(text)
-    if not rules:
-        return None
-    if rules.summer and not rules.changes_in(2000):
+    if not rules or (rules.summer and not rules.changes_in(2000)):
         return None
     return Zone((), (), rules.standard, rules)
 

@@ -70,12 +70,12 @@ class Text:
         """Whether a lookaround constraint holds at a position."""
         key = (id(look), position)
         if key not in self._looks:
-            found = self._is_ahead(look, position) if look.is_ahead else position in self._list_ends(look)
+            if look.is_ahead:
+                found = bool(look.automaton.list_ends(self, position, self.length, 0))
+            else:
+                found = position in self._list_ends(look)
             self._looks[key] = found is look.is_wanted
         return self._looks[key]
-
-    def _is_ahead(self, look: _Look, position: int) -> bool:
-        return bool(look.automaton.list_ends(self, position, self.length, 0))
 
     def _list_ends(self, look: _Look) -> set[int]:
         if id(look) not in self._ends_before:

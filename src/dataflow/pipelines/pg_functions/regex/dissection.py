@@ -119,6 +119,8 @@ class Dissection:
 class LongestFirst:
     """Divides a span among repetitions: each takes as much as possible. `points` are the bounds so far."""
 
+    _prefers_long = True
+
     def __init__(self, node: Node, span: tuple[int, int], list_ends: ListEnds, verify: Verify) -> None:
         start, self._end = span
         self._least = max(node.least, 1)
@@ -128,7 +130,7 @@ class LongestFirst:
         self._verify = verify
         self._points = [start]
         self._verified = 0
-        self._limit = self._get_first_limit()
+        self._limit = self._end if self._prefers_long else start
 
     def divide(self) -> bool:
         """Choose the bounds and verify each repetition; False if no choice works."""
@@ -162,9 +164,6 @@ class LongestFirst:
         """Whether an empty repetition may be needed to reach the minimum count."""
         return count < self._least and self._least - count >= self._end - point
 
-    def _get_first_limit(self) -> int:
-        return self._end
-
     def _find(self, count: int) -> int | None:
         ends = self._list_ends(self._points[count - 1])
         place = bisect_right(ends, self._limit)
@@ -193,8 +192,7 @@ class LongestFirst:
 class ShortestFirst(LongestFirst):
     """Each repetition takes as little as possible."""
 
-    def _get_first_limit(self) -> int:
-        return self._points[0]
+    _prefers_long = False
 
     def _find(self, count: int) -> int | None:
         before, limit = self._points[count - 1], self._limit

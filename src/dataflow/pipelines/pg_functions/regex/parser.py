@@ -41,13 +41,7 @@ class _Atom(NamedTuple):
     must_split: bool = False  # it captures or refers to a group, so its bounds matter
 
 
-class _Count(NamedTuple):
-    least: int
-    most: int | None
-    preference: parts.Trait
-
-
-ONCE = _Count(1, 1, parts.Trait.NONE)
+ONCE = Quantifier(1, 1, parts.Trait.NONE)
 
 
 def read_pattern(pattern: str, flags: Flag) -> Syntax:
@@ -228,13 +222,13 @@ class _Parser:
             True,
         )
 
-    def _read_count(self) -> _Count:
+    def _read_count(self) -> Quantifier:
         tokens = self.tokens
         if tokens.kind is Kind.QUANTIFIER:
             quantifier = tokens.value
             assert isinstance(quantifier, Quantifier)
             tokens.advance()
-            return _Count(quantifier.least, quantifier.most, _get_preference(quantifier.is_greedy))
+            return quantifier
         if tokens.kind is not Kind.BOUND:
             return ONCE
         tokens.advance()
@@ -248,9 +242,10 @@ class _Parser:
                 refuse(BAD_BOUND)
         if not tokens.is_at(Kind.BOUND_END):
             refuse(BAD_BOUND)
-        preference = _get_preference(bool(tokens.value)) if has_preference else parts.Trait.NONE
+        preference = tokens.value if has_preference else parts.Trait.NONE
+        assert isinstance(preference, parts.Trait)
         tokens.advance()
-        return _Count(least, None if most > MOST_REPEATS else most, preference)
+        return Quantifier(least, None if most > MOST_REPEATS else most, preference)
 
     def _read_number(self) -> int:
         number = 0
@@ -267,7 +262,7 @@ class _Item(NamedTuple):
     traits: parts.Trait  # of the sequence that starts with it
 
 
-def _repeat_node(atom: _Atom, count: _Count) -> _Item:
+def _repeat_node(atom: _Atom, count: Quantifier) -> _Item:
     node = atom.node or parts.Node(parts.Shape.WHOLE, parts.Trait.NONE, atom.expression)
     least, most, preference = count
     traits = parts.combine(preference, node.traits)
@@ -293,10 +288,6 @@ def _pair(traits: parts.Trait, first: parts.Node, second: parts.Node) -> parts.N
     return parts.Node(
         parts.Shape.PAIR, traits, parts.in_sequence(first.expression, second.expression), [first, second]
     )
-
-
-def _get_preference(is_greedy: bool) -> parts.Trait:
-    return parts.Trait.LONGER if is_greedy else parts.Trait.SHORTER
 
 
 def _get_code(tokens: Tokens) -> int:

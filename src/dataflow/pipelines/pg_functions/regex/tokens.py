@@ -7,6 +7,7 @@ from typing import NamedTuple, NoReturn
 
 from dataflow.pipelines.pg_functions.letters import BEYOND, contains, get_class
 from dataflow.pipelines.pg_functions.regex.flags import Flag, apply_option
+from dataflow.pipelines.pg_functions.regex.parts import Trait
 
 BAD_ESCAPE = r"invalid escape \ sequence"
 BAD_BOUND = "invalid repetition count(s)"
@@ -37,7 +38,7 @@ class Kind(Enum):
     BOUND = auto()  # the brace that starts a bound
     DIGIT = auto()
     COMMA = auto()
-    BOUND_END = auto()  # the value says whether it is greedy
+    BOUND_END = auto()  # the value is the preferred length
     BRACKET = auto()  # the value says whether its content is matched, not excluded
     BRACKET_END = auto()
     RANGE = auto()
@@ -62,7 +63,7 @@ class Quantifier(NamedTuple):
 
     least: int
     most: int | None
-    is_greedy: bool
+    preference: Trait
 
 
 class Look(NamedTuple):
@@ -177,6 +178,9 @@ class Tokens:
     def _takes_question(self) -> bool:
         return self._is_advanced() and self._take_if("?")
 
+    def _read_preference(self) -> Trait:
+        return Trait.SHORTER if self._takes_question() else Trait.LONGER
+
     def _skip_space(self) -> None:
         space = get_class("space")
         while self.at < len(self.pattern):
@@ -230,10 +234,10 @@ class Tokens:
         is_extended = bool(self.flags & Flag.EXTENDED)
         if character == "}" and is_extended:
             self.place = Place.MAIN
-            return Kind.BOUND_END, not self._takes_question()
+            return Kind.BOUND_END, self._read_preference()
         if character == "\\" and not is_extended and self._take_if("}"):
             self.place = Place.MAIN
-            return Kind.BOUND_END, True
+            return Kind.BOUND_END, Trait.LONGER
         refuse(BAD_BOUND)
 
     def _read_bracket(self, character: str) -> tuple[Kind, object]:
@@ -270,7 +274,7 @@ class Tokens:
         if character in SINGLE:
             return SINGLE[character], ord(character)
         if character in QUANTIFIERS:
-            return Kind.QUANTIFIER, Quantifier(*QUANTIFIERS[character], not self._takes_question())
+            return Kind.QUANTIFIER, Quantifier(*QUANTIFIERS[character], self._read_preference())
         if character == "{":
             return self._read_brace()
         if character == "[":
@@ -323,7 +327,7 @@ class Tokens:
         if character == ".":
             return Kind.ANY, None
         if character == "*" and not at_start and self._last is not Kind.LINE_START:
-            return Kind.QUANTIFIER, Quantifier(0, None, True)
+            return Kind.QUANTIFIER, Quantifier(0, None, Trait.LONGER)
         if character == "^" and at_start:
             return Kind.LINE_START, None
         if character == "$":
