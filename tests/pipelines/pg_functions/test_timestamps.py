@@ -220,7 +220,7 @@ def test_time_zone_abbreviations_match_postgresql(reference: Reference) -> None:
     rows = reference.connection.execute(sql).fetchall()
     assert {name for name, _, _ in rows} == {*zones.FIXED, *zones.CHANGING}
     fixed = [row for row in rows if row[0] in zones.FIXED]
-    assert fixed == [(name, zones.FIXED[name], zones.is_summer_abbreviation(name)) for name, _, _ in fixed]
+    assert fixed == [(name, zones.FIXED[name], name in zones.SUMMER) for name, _, _ in fixed]
 
 
 def choose_series(signature: Signature, random: Random) -> Sequence[Any]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from functools import partial
+from typing import TypeVar
 
 from dataflow.pipelines.pg_functions import civil, numeric
 from dataflow.pipelines.pg_functions.datetime_fields import find_unit, find_word
 from dataflow.pipelines.pg_functions.integers import cut
-from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND, checked
+from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND, checked, take_apart
 from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare, declare_each
 from dataflow.pipelines.pg_functions.zones import NamedTime, find_zone
 
+Item = TypeVar("Item")
 NAMES = {
     "timestamp": "timestamp without time zone",
     "timestamptz": "timestamp with time zone",
@@ -112,9 +114,13 @@ def _day_part(unit: str, days: int, field: str, kind: str) -> int:
         "year": year if year > 0 else year - 1,
         "decade": year // 10 if year >= 0 else -((9 - year) // 10),
     }
-    if unit not in parts:
+    return _supported(parts, unit, field, kind)
+
+
+def _supported(found: dict[str, Item], unit: str, field: str, kind: str) -> Item:
+    if unit not in found:
         raise ValueError(f'unit "{field.lower()}" not supported for type {NAMES[kind]}')
-    return parts[unit]
+    return found[unit]
 
 
 def truncate_timestamptz(field: str, micros: int, zone: str = "UTC") -> int:
@@ -152,9 +158,7 @@ def _truncate(field: str, micros: int, kind: str) -> int:
         "century": (_first_year(year, 100), 1),
         "millennium": (_first_year(_first_year(year, 1000), 100), 1),
     }
-    if unit not in starts:
-        raise ValueError(f'unit "{field.lower()}" not supported for type {NAMES[kind]}')
-    return civil.to_days(*starts[unit], 1) * DAY
+    return civil.to_days(*_supported(starts, unit, field, kind), 1) * DAY
 
 
 def _first_year(year: int, size: int) -> int:
@@ -187,21 +191,19 @@ def part_of_interval(field: str, value: Interval) -> float:
 
 
 def _interval_part(unit: str, value: Interval, field: str) -> int:
-    years = cut(value.months, 12)
-    months = value.months - years * 12
+    years, months, days, hours, minutes, seconds, micros = take_apart(value)
     if unit in _YEAR_PARTS:
         return cut(years, _YEAR_PARTS[unit])
-    if unit == "quarter":
-        return cut(months, 3) + (1 if value.months >= 0 else -1)
-    if unit in ("month", "day", "week"):
-        return {"month": months, "day": value.days, "week": cut(value.days, 7)}[unit]
-    if unit == "hour":
-        return cut(value.micros, HOUR)
-    if unit == "minute":
-        return cut(value.micros, MINUTE) - cut(value.micros, HOUR) * 60
-    if unit == "microsecond":
-        return _interval_seconds(value)
-    raise ValueError(f'unit "{field.lower()}" not supported for type interval')
+    parts = {
+        "quarter": cut(months, 3) + (1 if value.months >= 0 else -1),
+        "month": months,
+        "week": cut(days, 7),
+        "day": days,
+        "hour": hours,
+        "minute": minutes,
+        "microsecond": seconds * SECOND + micros,
+    }
+    return _supported(parts, unit, field, "interval")
 
 
 def _interval_seconds(value: Interval) -> int:
@@ -221,10 +223,10 @@ def truncate_interval(field: str, value: Interval) -> Interval:
     unit = _find_truncation(field, "interval")
     if unit in _INTERVAL_MONTHS:
         return checked(cut(value.months, _INTERVAL_MONTHS[unit]) * _INTERVAL_MONTHS[unit], 0, 0)
-    if unit != "day" and unit not in _CLOCK_UNITS:
-        raise ValueError(f'unit "{field.lower()}" not supported for type interval')
-    micros = 0 if unit == "day" else cut(value.micros, _CLOCK_UNITS[unit]) * _CLOCK_UNITS[unit]
-    return checked(value.months, value.days, micros)
+    if unit == "day":
+        return checked(value.months, value.days, 0)
+    size = _supported(_CLOCK_UNITS, unit, field, "interval")
+    return checked(value.months, value.days, cut(value.micros, size) * size)
 
 
 SIGNATURES: tuple[Signature, ...] = (

@@ -247,7 +247,7 @@ class _Reading:
     def _read_word(self, text: str) -> set[str] | None:
         if zone := zones.find_abbreviation(text):
             self.zone = zone
-            return {"zone", "summer_name"} if zones.is_summer_abbreviation(text) else {"zone"}
+            return {"zone", "summer_name"} if text in zones.SUMMER else {"zone"}
         kind, value = datetime_fields.find_word(text) or ("", 0)
         if kind == "ignored":
             return None

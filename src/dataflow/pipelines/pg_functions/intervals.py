@@ -33,6 +33,13 @@ def checked(months: int, days: int, micros: int) -> Interval:
     return found
 
 
+def take_apart(value: Interval) -> tuple[int, int, int, int, int, int, int]:
+    """Years, months, days, hours, minutes, seconds and microseconds, each with its own sign."""
+    hours, rest = _cut_rest(value.micros, HOUR)
+    minutes, rest = _cut_rest(rest, MINUTE)
+    return *_cut_rest(value.months, 12), value.days, hours, minutes, *_cut_rest(rest, SECOND)
+
+
 def show(value: Interval) -> str:
     """Format an interval in the style `postgres`."""
     years, months = _cut_rest(value.months, 12)

@@ -6,6 +6,7 @@ import operator
 import unicodedata
 from collections.abc import Callable
 from functools import partial
+from itertools import zip_longest
 
 from dataflow.pipelines.pg_functions.signatures import Signature, declare
 
@@ -67,10 +68,8 @@ def replace(text: str, old: str, new: str) -> str:
 
 def translate(text: str, old: str, new: str) -> str:
     """Replace each character of `old` by the one at the same position in `new`, or remove it."""
-    table: dict[int, str | None] = {}
-    for place, character in enumerate(old):
-        table.setdefault(ord(character), new[place] if place < len(new) else None)
-    return text.translate(table)
+    pairs = list(zip_longest(map(ord, old), new[: len(old)]))
+    return text.translate(dict(reversed(pairs)))  # of equal characters, the first counts
 
 
 def split_part(text: str, separator: str, number: int) -> str:
@@ -114,11 +113,6 @@ def chr_of(code: int) -> str:
     return chr(code)
 
 
-def concat(*texts: str | None) -> str:
-    """Concatenate the strings; NULLs are ignored."""
-    return "".join(text for text in texts if text is not None)
-
-
 def concat_ws(separator: str | None, *texts: str | None) -> str | None:
     """Join the strings with a separator; NULLs are ignored."""
     return None if separator is None else separator.join(text for text in texts if text is not None)
@@ -160,7 +154,7 @@ SIGNATURES: tuple[Signature, ...] = (
     *declare("overlay(text, text, integer, integer?) -> text", overlay),
     *declare("ascii(text) -> integer", lambda text: ord(text[0]) if text else 0),
     *declare("chr(integer) -> text", chr_of),
-    *declare("concat(variadic text) -> text", concat, strict=False),
+    *declare("concat(variadic text) -> text", partial(concat_ws, ""), strict=False),
     *declare("concat_ws(text, variadic text) -> text", concat_ws, strict=False),
     *declare("||(text, text) -> text", operator.add),
     *declare("normalize(text, text?) -> text", normalize),

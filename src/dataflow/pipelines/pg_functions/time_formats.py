@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from dataflow.pipelines.pg_functions import intervals
 from dataflow.pipelines.pg_functions.civil import day_of_year, take_apart, weekday
 from dataflow.pipelines.pg_functions.datetime_fields import DAYS, MONTHS
 from dataflow.pipelines.pg_functions.format_pictures import Node, ordinal_of, parse_picture
 from dataflow.pipelines.pg_functions.integers import cut, modulo
-from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND
+from dataflow.pipelines.pg_functions.intervals import DAY
 from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare
 
 ROMAN = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"]
@@ -50,12 +51,8 @@ def format_timestamptz(micros: int, picture: str) -> str | None:
 
 
 def format_interval(value: Interval, picture: str) -> str | None:
-    years = cut(value.months, 12)
-    months = value.months - years * 12
-    hours, minutes, seconds = (cut(value.micros, size) for size in (HOUR, MINUTE, SECOND))
-    days = (years * 12 + months) * 30 + value.days
-    clock = (hours, minutes - hours * 60, seconds - minutes * 60, value.micros - seconds * SECOND)
-    return _format(Shown(years, months, value.days, *clock, days, 0, "", True), picture)
+    days = value.months * 30 + value.days
+    return _format(Shown(*intervals.take_apart(value), days, 0, "", True), picture)
 
 
 def _take_apart(micros: int, zone: str) -> Shown:

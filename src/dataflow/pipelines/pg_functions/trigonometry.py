@@ -74,18 +74,14 @@ def cosine_degrees(value: float) -> float:
     return sign * _cosine_quarter(angle)
 
 
-def tangent_degrees(value: float) -> float:
+def tangent_degrees(value: float, is_inverse: bool = False) -> float:
+    """The tangent, or its inverse, the cotangent."""
     angle, sine_sign, cosine_sign = _reduced(value)
-    sine, cosine = _sine_quarter(angle), _cosine_quarter(angle)
-    found = sine / cosine / _TAN_45 if cosine else INFINITY
+    over, under, unit = _sine_quarter(angle), _cosine_quarter(angle), _TAN_45
+    if is_inverse:
+        over, under, unit = under, over, _COT_45
+    found = over / under / unit if under else math.copysign(INFINITY, under)
     return sine_sign * cosine_sign * found + 0.0  # avoids minus zero
-
-
-def cotangent_degrees(value: float) -> float:
-    angle, sine_sign, cosine_sign = _reduced(value)
-    sine, cosine = _sine_quarter(angle), _cosine_quarter(angle)
-    found = cosine / sine / _COT_45 if sine else math.copysign(INFINITY, sine)
-    return sine_sign * cosine_sign * found + 0.0
 
 
 def _reduced(value: float) -> tuple[float, int, int]:
@@ -136,7 +132,7 @@ _FUNCTIONS: dict[str, Callable[[float], float]] = {
     "sind": finite(sine_degrees),
     "cosd": finite(cosine_degrees),
     "tand": finite(tangent_degrees),
-    "cotd": finite(cotangent_degrees),
+    "cotd": finite(partial(tangent_degrees, is_inverse=True)),
     "asind": ranged(arc_sine_degrees, -1, 1),
     "acosd": ranged(arc_cosine_degrees, -1, 1),
     "atand": lambda value: math.atan(value) / _ATAN_ONE * 45.0,

@@ -71,7 +71,8 @@ _CHANGING = {
     "Pacific/": "ckt:Rarotonga easst:Easter east:Easter kost:Kosrae lint:Kiritimati nut:Niue tkt:Fakaofo",
 }
 FIXED = {name.strip("*"): minutes * 60 for minutes, names in _FIXED.items() for name in names.split()}
-_SUMMER = frozenset(name[:-1] for names in _FIXED.values() for name in names.split() if name[-1] == "*")
+# The abbreviations of summer times, after which "DST" cannot follow.
+SUMMER = frozenset(name[:-1] for names in _FIXED.values() for name in names.split() if name[-1] == "*")
 CHANGING = {
     pair.split(":")[0]: area + pair.split(":")[1]
     for area, pairs in _CHANGING.items()
@@ -103,11 +104,6 @@ AnyZone = Zone | NamedTime
 def fixed_zone(offset: int) -> Zone:
     """A zone with a fixed offset from UTC, in seconds."""
     return Zone((), (), LocalTime(offset, ""), None)
-
-
-def is_summer_abbreviation(name: str) -> bool:
-    """Whether it names a summer time, so that "DST" cannot follow it."""
-    return name in _SUMMER
 
 
 def find_abbreviation(name: str) -> AnyZone | None:

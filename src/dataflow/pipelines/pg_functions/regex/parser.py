@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 from dataflow.pipelines.pg_functions.letters import CodePoints, complement, from_ranges, get_class
@@ -60,6 +61,26 @@ class _Branch:
     def __init__(self) -> None:
         self.parts: list[parts.Expression] = []
         self.traits = parts.Trait.NONE
+
+
+# Whether there is a word character before and after the position.
+WORD_EDGES = {
+    Kind.WORD_START: ((False, True),),
+    Kind.WORD_END: ((True, False),),
+    Kind.WORD_EDGE: ((False, True), (True, False)),
+    Kind.NOT_WORD_EDGE: ((False, False), (True, True)),
+}
+
+
+@cache
+def _find_constraint(kind: Kind) -> parts.Expression | None:
+    """The constraint that a token names; None if it names none."""
+    if kind in (Kind.LINE_START, Kind.TEXT_START):
+        return parts.START
+    if kind in (Kind.LINE_END, Kind.TEXT_END):
+        return parts.END
+    edges = [parts.word_edge(get_class("word"), *around) for around in WORD_EDGES.get(kind, ())]
+    return parts.Choice(tuple(edges)) if edges else None
 
 
 class _Parser:
@@ -127,31 +148,13 @@ class _Parser:
 
     def _read_constraint(self) -> parts.Expression | None:
         tokens = self.tokens
-        found: parts.Expression
-        match tokens.kind:
-            case Kind.LINE_START | Kind.LINE_END:
-                is_end = tokens.kind is Kind.LINE_END
-                found = parts.END if is_end else parts.START
-                if tokens.flags & Flag.NEWLINE_ANCHORS:
-                    found = parts.Choice((found, parts.Neighbor(NEWLINE, is_end)))
-            case Kind.TEXT_START:
-                found = parts.START
-            case Kind.TEXT_END:
-                found = parts.END
-            case Kind.WORD_START:
-                found = parts.word_edge(get_class("word"), False, True)
-            case Kind.WORD_END:
-                found = parts.word_edge(get_class("word"), True, False)
-            case Kind.WORD_EDGE | Kind.NOT_WORD_EDGE:
-                is_edge, word = tokens.kind is Kind.WORD_EDGE, get_class("word")
-                found = parts.Choice(
-                    (parts.word_edge(word, False, is_edge), parts.word_edge(word, True, not is_edge))
-                )
-            case Kind.LOOK:
-                return self._read_look()
-            case _:
-                return None
-        tokens.advance()
+        if tokens.kind is Kind.LOOK:
+            return self._read_look()
+        found = _find_constraint(tokens.kind)
+        if found is not None:
+            if tokens.kind in (Kind.LINE_START, Kind.LINE_END) and tokens.flags & Flag.NEWLINE_ANCHORS:
+                found = parts.Choice((found, parts.Neighbor(NEWLINE, tokens.kind is Kind.LINE_END)))
+            tokens.advance()
         return found
 
     def _read_look(self) -> parts.Expression:
