@@ -146,12 +146,9 @@ def _find_nearest(exact: Fraction, bounds: tuple[Fraction, Fraction]) -> int | N
 
 def _get_digits(written: str) -> tuple[str, str, int]:
     """The sign, the digits, and the exponent of the first digit of a number that Python formatted."""
-    sign, plain = ("-", written[1:]) if written.startswith("-") else ("", written)
-    mantissa, _, exponent = plain.partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    digits = (whole + fraction).lstrip("0")
-    leading = len(whole) - 1 if whole.strip("0") else -(len(fraction) - len(fraction.lstrip("0"))) - 1
-    return sign, digits.rstrip("0"), leading + int(exponent or "0")
+    mantissa = written.partition("e")[0].lstrip("-")
+    digits = mantissa.replace(".", "").strip("0")
+    return "-" if written.startswith("-") else "", digits, Decimal(written).adjusted()
 
 
 def _layout(sign: str, digits: str, exponent: int, fixed_below: int) -> str:

@@ -9,6 +9,7 @@ from dataflow.pipelines.pg_functions.letters import lower
 from dataflow.pipelines.pg_functions.regexp import matches, substring_matching
 from dataflow.pipelines.pg_functions.signatures import Signature, declare, negated
 
+LIKE_PART = re.compile(r"\\.|.", re.DOTALL)
 ENDS_IN_ESCAPE = "LIKE pattern must not end with escape character"
 BAD_ESCAPE = "invalid escape string"
 TOO_MANY_SEPARATORS = "SQL regular expression may not contain more than two escape-double-quote separators"
@@ -62,33 +63,27 @@ def _compile_like(pattern: str) -> tuple[re.Pattern[str], bool]:
     """The pattern as a regular expression; an error if it ends with an escape, as in PostgreSQL."""
     parts: list[str] = [""]  # split at runs of wildcards that contain a %
     is_broken = after_percent = False
-    place = 0
-    while place < len(pattern):
-        character = pattern[place]
-        place += 1
-        if character == "%":
+    for written in LIKE_PART.findall(pattern):
+        if written == "%":
             if not after_percent:
                 parts.append("")
             after_percent = True
-        elif character == "_":
+        elif written == "_":
             parts[-1] += "."
-        elif character == "\\" and place == len(pattern):
+        elif written == "\\":
             is_broken = True
         else:
-            if character == "\\":
-                character = pattern[place]
-                place += 1
-            parts[-1] += re.escape(character)
+            parts[-1] += re.escape(written[-1])
             after_percent = False
     # Matching each part as early as possible is enough, so no part is tried twice.
     middle = "".join(f"(?>.*?{part})" for part in parts[1:-1])
     if is_broken:
         ends = "".join(f"(?=.)(?>.*?{part})" for part in parts[1:])
-        written = parts[0] + ends + ("" if after_percent else "(?=.)")
+        compiled = parts[0] + ends + ("" if after_percent else "(?=.)")
     else:
         last = f".*{parts[-1]}" if len(parts) > 1 else ""
-        written = parts[0] + middle + last + r"\Z"
-    return re.compile(written, re.DOTALL), is_broken
+        compiled = parts[0] + middle + last + r"\Z"
+    return re.compile(compiled, re.DOTALL), is_broken
 
 
 class _SimilarPattern:

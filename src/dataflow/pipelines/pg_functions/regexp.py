@@ -137,14 +137,9 @@ class Replacement(NamedTuple):
 @lru_cache(512)
 def read_replacement(written: str) -> Replacement:
     """Parse a replacement; a backslash before anything else is literal."""
-    parts: list[str | int] = []
-    done = 0
-    for escape in REFERENCE.finditer(written):
-        parts.append(written[done : escape.start()])
-        done = escape.end()
-        mark = escape[1]
-        parts.append("\\" if mark == "\\" else 0 if mark == "&" else int(mark))
-    parts.append(written[done:])
+    parts: list[str | int] = [*REFERENCE.split(written)]
+    for place, mark in enumerate(parts[1::2]):
+        parts[2 * place + 1] = "\\" if mark == "\\" else 0 if mark == "&" else int(mark)
     return Replacement(tuple(parts), any(isinstance(part, int) and part > 0 for part in parts))
 
 
