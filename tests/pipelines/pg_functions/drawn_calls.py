@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from dataflow.pipelines.pg_functions.array_text import array_out
+from dataflow.pipelines.pg_functions.arrays import array_out
 from dataflow.pipelines.pg_functions.float_text import double_out, real_out
 from dataflow.pipelines.pg_functions.floats import nearest_real
 from dataflow.pipelines.pg_functions.signatures import ANY, Signature

@@ -12,7 +12,6 @@ from dataflow.pipelines.pg_functions import (
     interval_text,
     intervals,
     numeric,
-    numeric_text,
     timestamps,
 )
 from dataflow.pipelines.pg_functions.datetime_text import parse_timestamp
@@ -23,7 +22,7 @@ from tests.pipelines.pg_functions.reference import Reference
 def test_a_product_keeps_as_many_digits_as_numeric_allows(reference: Reference) -> None:
     cases: list[Case] = []
     for exponent in (383, 384, 10_000):
-        left, right = (numeric_text.parse(text) for text in ("5e-16000", f"1e-{exponent}"))
+        left, right = (numeric.parse(text) for text in ("5e-16000", f"1e-{exponent}"))
         cases.append((f"5e-16000::numeric * 1e-{exponent}::numeric", partial(numeric.multiply, left, right)))
     assert list_differences(reference, cases) == []
 
@@ -32,7 +31,7 @@ def test_a_numeric_halfway_between_two_reals_is_rounded_once(reference: Referenc
     halfway = "1.000000059604644775390625"
     cases: list[Case] = []
     for text in (halfway, halfway + "00000001", "1.00000005960464477539062499999999", f"-{halfway}00000001"):
-        cases.append((f"{text}::numeric::real::float8", partial(numeric_text.to_real, Decimal(text))))
+        cases.append((f"{text}::numeric::real::float8", partial(numeric.to_real, Decimal(text))))
     assert list_differences(reference, cases) == []
 
 

@@ -225,7 +225,7 @@ def write_time(random: Random, picture: str) -> object:
 
 
 def write_number(random: Random, picture: str) -> object:
-    return number_formats.format_numeric(random_number("numeric", random), picture)
+    return number_formats.SIGNATURES[0].call(random_number("numeric", random), picture)
 
 
 def test_to_date_and_to_timestamp_match_postgresql(reference: Reference) -> None:

@@ -117,9 +117,9 @@ def test_dates_before_year_1_and_after_9999_are_converted_as_in_postgresql(refer
     calls = [f"to_json(date '1970-01-01' + ({each}))" for each in days]
     for kind in ("timestamp", "timestamptz"):
         calls += [f"to_json({kind} '1970-01-01' + interval '{each} us')" for each in micros]
-    found = [json_values.date_to_json(each) for each in days]
-    found += [json_values.timestamp_to_json(each) for each in micros]
-    found += [json_values.timestamptz_to_json(each) for each in micros]
+    found = [json_values.TO_JSON["date"](each) for each in days]
+    found += [json_values.TO_JSON["timestamp"](each) for each in micros]
+    found += [json_values.TO_JSON["timestamptz"](each) for each in micros]
     assert found == reference.ask(calls)
 
 

@@ -11,19 +11,11 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from dataflow.pipelines.pg_functions import numeric
 from dataflow.pipelines.pg_functions.arrays import compare
 from dataflow.pipelines.pg_functions.floats import NAN, OVERFLOW
-from dataflow.pipelines.pg_functions.numeric import (
-    EXACT,
-    ZERO,
-    checked,
-    divide,
-    divide_to_scale,
-    rescaled,
-    select_division_scale,
-)
 from dataflow.pipelines.pg_functions.numeric_powers import square_root_to_scale
-from dataflow.pipelines.pg_functions.signatures import ANY, ANY_ARRAY, Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare, declare_each
 
 Item = TypeVar("Item")
 
@@ -32,23 +24,23 @@ _LIMB = 28
 
 def sum_of_limbs(whole: Decimal, first: Decimal, rest: Decimal, scale: int) -> Decimal:
     """Compute a sum from the sums of whole parts and of the first and next 28 decimal digits."""
-    fraction = EXACT.add(EXACT.scaleb(first, -_LIMB), EXACT.scaleb(rest, -2 * _LIMB))
-    return checked(rescaled(EXACT.add(whole, fraction), scale))
+    fraction = numeric.EXACT.add(numeric.EXACT.scaleb(first, -_LIMB), numeric.EXACT.scaleb(rest, -2 * _LIMB))
+    return numeric.checked(numeric.rescaled(numeric.EXACT.add(whole, fraction), scale))
 
 
 def variance(count: int, total: Decimal, squares: Decimal, is_sample: bool = True) -> Decimal | None:
     """var_samp or var_pop of numeric or integers, from their count, sum and sum of squares."""
     spread = _spread(count, total, squares, is_sample)
-    return divide(*spread) if spread and spread[0] else spread and ZERO
+    return numeric.divide(*spread) if spread and spread[0] else spread and numeric.ZERO
 
 
 def deviation(count: int, total: Decimal, squares: Decimal, is_sample: bool = True) -> Decimal | None:
     """stddev_samp or stddev_pop of numeric or integers."""
     spread = _spread(count, total, squares, is_sample)
     if not spread or not spread[0]:
-        return spread and ZERO
-    scale = select_division_scale(*spread)
-    return square_root_to_scale(divide_to_scale(*spread, scale), scale)
+        return spread and numeric.ZERO
+    scale = numeric.select_division_scale(*spread)
+    return square_root_to_scale(numeric.divide_to_scale(*spread, scale), scale)
 
 
 def _spread(count: int, total: Decimal, squares: Decimal, is_sample: bool) -> tuple[Decimal, Decimal] | None:
@@ -56,7 +48,9 @@ def _spread(count: int, total: Decimal, squares: Decimal, is_sample: bool) -> tu
     if count <= is_sample:
         return None
     times = Decimal(count)
-    spread = EXACT.subtract(EXACT.multiply(times, squares), EXACT.multiply(total, total))
+    spread = numeric.EXACT.subtract(
+        numeric.EXACT.multiply(times, squares), numeric.EXACT.multiply(total, total)
+    )
     return spread, Decimal(count * (count - is_sample))
 
 
@@ -93,14 +87,6 @@ class Regression(NamedTuple):
     sxy: float
 
 
-def collect_regression(ys: Iterable[float], xs: Iterable[float]) -> Regression:
-    """Sums over the pairs; PostgreSQL's functions take y first."""
-    found = Regression(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    for y, x in zip(ys, xs, strict=True):
-        found = _with_pair(found, y, x)
-    return found
-
-
 def _with_pair(old: Regression, y: float, x: float) -> Regression:
     count, sx, sy = old.number + 1.0, old.sx + x, old.sy + y
     if old.number == 0:
@@ -111,21 +97,21 @@ def _with_pair(old: Regression, y: float, x: float) -> Regression:
     sxx, syy = old.sxx + rest_x * rest_x * scale, old.syy + rest_y * rest_y * scale
     sxy = old.sxy + rest_x * rest_y * scale
     infinite_x, infinite_y = (math.isinf(old.sx) or math.isinf(x)), (math.isinf(old.sy) or math.isinf(y))
-    if (
-        ((math.isinf(sx) or math.isinf(sxx)) and not infinite_x)
-        or ((math.isinf(sy) or math.isinf(syy)) and not infinite_y)
-        or (math.isinf(sxy) and not infinite_x and not infinite_y)
-    ):
+    is_lost_x = (math.isinf(sx) or math.isinf(sxx)) and not infinite_x
+    is_lost_y = (math.isinf(sy) or math.isinf(syy)) and not infinite_y
+    if is_lost_x or is_lost_y or (math.isinf(sxy) and not infinite_x and not infinite_y):
         raise ValueError(OVERFLOW)
     sxx, syy, sxy = (NAN if math.isinf(spread) else spread for spread in (sxx, syy, sxy))
     return Regression(count, sx, sxx, sy, syy, sxy)
 
 
 def aggregate_pairs(name: str, ys: Sequence[float], xs: Sequence[float]) -> float | int | None:
-    """The value of one of PAIR_AGGREGATES."""
+    """The value of one of PAIR_AGGREGATES; PostgreSQL's functions take y first."""
     if name == "regr_count":
         return len(ys)
-    found = collect_regression(ys, xs)
+    found = Regression(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    for y, x in zip(ys, xs, strict=True):
+        found = _with_pair(found, y, x)
     if found.number < (2 if name == "covar_samp" else 1):
         return None
     is_vertical = found.sxx == 0
@@ -199,41 +185,26 @@ def mode(values: Sequence[Item]) -> Item | None:
     return found
 
 
-_SPREADS = (
-    ("stddev stddev_samp", deviation, deviation_doubles, True),
-    ("stddev_pop", deviation, deviation_doubles, False),
-    ("variance var_samp", variance, variance_doubles, True),
-    ("var_pop", variance, variance_doubles, False),
-)
-
-
-def _list_spreads() -> Iterable[Signature]:
-    sums = ("bigint", "numeric", "numeric")
-    for names, of_sums, of_list, is_sample in _SPREADS:
-        for name in names.split():
-            yield Signature(f"{name} of sums", sums, "numeric", partial(of_sums, is_sample=is_sample))
-            yield Signature(f"{name} of list", ("double[]",), "double", partial(of_list, is_sample=is_sample))
-
+_SUMS = "(bigint, numeric, numeric) -> numeric"
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("sum of limbs", ("numeric", "numeric", "numeric", "integer"), "numeric", sum_of_limbs),
-    *_list_spreads(),
-    *(
-        Signature(
-            f"{name} of lists",
-            ("double[]", "double[]"),
-            "bigint" if name == "regr_count" else "double",
-            partial(aggregate_pairs, name),
-        )
-        for name in PAIR_AGGREGATES
+    *declare("sum of limbs(numeric, numeric, numeric, integer) -> numeric", sum_of_limbs),
+    *declare(f"stddev of sums, stddev_samp of sums{_SUMS}", deviation),
+    *declare(f"stddev_pop of sums{_SUMS}", partial(deviation, is_sample=False)),
+    *declare(f"variance of sums, var_samp of sums{_SUMS}", variance),
+    *declare(f"var_pop of sums{_SUMS}", partial(variance, is_sample=False)),
+    *declare("stddev of list, stddev_samp of list(double[]) -> double", deviation_doubles),
+    *declare("stddev_pop of list(double[]) -> double", partial(deviation_doubles, is_sample=False)),
+    *declare("variance of list, var_samp of list(double[]) -> double", variance_doubles),
+    *declare("var_pop of list(double[]) -> double", partial(variance_doubles, is_sample=False)),
+    *declare("regr_count of lists(double[], double[]) -> bigint", partial(aggregate_pairs, "regr_count")),
+    *declare_each(
+        "{} of lists(double[], double[]) -> double",
+        {name: partial(aggregate_pairs, name) for name in _REGRESSIONS},
     ),
-    Signature("percentile_cont of list", ("double", "double[]"), "double", percentile_cont),
-    Signature(
-        "percentile_cont of list", ("double[]", "double[]"), "double[]", partial(_at_each, percentile_cont)
-    ),
-    Signature("percentile_disc of list", ("double", ANY_ARRAY), ANY, percentile_disc),
-    Signature(
-        "percentile_disc of list", ("double[]", ANY_ARRAY), ANY_ARRAY, partial(_at_each, percentile_disc)
-    ),
-    Signature("mode of list", (ANY_ARRAY,), ANY, mode),
+    *declare("percentile_cont of list(double, double[]) -> double", percentile_cont),
+    *declare("percentile_cont of list(double[], double[]) -> double[]", partial(_at_each, percentile_cont)),
+    *declare("percentile_disc of list(double, any[]) -> any", percentile_disc),
+    *declare("percentile_disc of list(double[], any[]) -> any[]", partial(_at_each, percentile_disc)),
+    *declare("mode of list(any[]) -> any", mode),
 )

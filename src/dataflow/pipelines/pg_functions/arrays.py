@@ -1,22 +1,33 @@
-"""Array functions and operators, and arrays of parts of strings. An array is a list; positions start at 1."""
+"""Arrays: their text, functions and operators. An array is a list of one dimension; positions start at 1."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn, TypeVar
 
-from dataflow.pipelines.pg_functions.signatures import (
-    ANY,
-    ANY_ARRAY,
-    Signature,
-    comparisons,
-    overloads,
-    swapped,
-)
+from dataflow.pipelines.pg_functions.float_text import double_in, double_out, real_in, real_out
+from dataflow.pipelines.pg_functions.integers import BITS, SPACE, read_integer
+from dataflow.pipelines.pg_functions.signatures import Signature, comparisons, declare, declare_each, swapped
+from dataflow.pipelines.pg_functions.value_text import boolean_in, boolean_out, bytea_in, bytea_out, uuid_in
 
+Item = TypeVar("Item")
 Items = list[Any]
+
+# One element and the delimiter after it. The first group is a quoted element, read before a bad delimiter.
+ITEM = re.compile(
+    r'[ \t-\r]*(?:"((?:[^"\\]|\\.)*)"[ \t-\r]*(?=[{,}])|((?:[^"\\{},]|\\.)*)(?=[,}]))([{,}])',
+    re.DOTALL,
+)
+DIMENSIONS = re.compile(r"\[[-+0-9]")
+NO_ITEMS = re.compile(r"\{[ \t-\r]*\}")
+SUB_ARRAY = re.compile(r"[ \t-\r]*\{")
+ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+MUST_BE_QUOTED = re.compile(r'[{},"\\ \t-\r]|\A\Z|\A[nN][uU][lL][lL]\Z')
+NEEDS_BACKSLASH = re.compile(r'(["\\])')
 
 
 def compare(one: Any, other: Any) -> int:
@@ -74,16 +85,6 @@ def array_cat(items: Items | None, others: Items | None) -> Items | None:
     return items + others
 
 
-def array_append(items: Items | None, item: Any) -> Items:
-    """Append an element."""
-    return [*(items or ()), item]
-
-
-def array_prepend(item: Any, items: Items | None) -> Items:
-    """Prepend an element."""
-    return [item, *(items or ())]
-
-
 def array_remove(items: Items | None, unwanted: Any) -> Items | None:
     """Remove all elements equal to the given one."""
     return None if items is None else [item for item in items if not is_same(item, unwanted)]
@@ -112,21 +113,6 @@ def array_positions(items: Items | None, wanted: Any) -> list[int] | None:
 def array_length(items: Items, dimension: int) -> int | None:
     """The number of elements; NULL for an empty array."""
     return len(items) if items and dimension == 1 else None
-
-
-def array_lower(items: Items, dimension: int) -> int | None:
-    """The first position; NULL for an empty array."""
-    return 1 if items and dimension == 1 else None
-
-
-def array_ndims(items: Items) -> int | None:
-    """The number of dimensions; NULL for an empty array."""
-    return 1 if items else None
-
-
-def array_dims(items: Items) -> str | None:
-    """The bounds as text; NULL for an empty array."""
-    return f"[1:{len(items)}]" if items else None
 
 
 def trim_array(items: Items, count: int) -> Items:
@@ -166,42 +152,120 @@ def array_to_string(
     return separator.join(item for item in written if item is not None)
 
 
-PAIR = (ANY_ARRAY, ANY_ARRAY)
+def array_in(read: Callable[[str], Item], text: str) -> list[Item | None]:
+    """Parse an array, using the given function for its elements."""
+    body = text.strip(SPACE)
+    if not body.startswith("{"):
+        if DIMENSIONS.match(body):
+            raise ValueError(
+                f'array literals with dimensions are not supported: "{text}"; write only the elements'
+            )
+        _refuse(text)
+    end = NO_ITEMS.match(body)
+    if end is not None:
+        if end.end() < len(body):
+            _refuse(text)
+        return []
+    return _read_items(text, body, read)
+
+
+def _read_items(text: str, body: str, read: Callable[[str], Item]) -> list[Item | None]:
+    items: list[Item | None] = []
+    place, mark = 1, ","
+    while mark == ",":
+        found = ITEM.match(body, place)
+        if found is None:
+            if SUB_ARRAY.match(body, place):
+                raise ValueError(
+                    f'arrays of several dimensions are not supported: "{text}"; write jsonb instead'
+                )
+            _refuse(text)
+        items.append(_read_item(text, found, read))
+        place, mark = found.end(), found[3]
+    if mark != "}" or place < len(body):
+        _refuse(text)
+    return items
+
+
+def _read_item(text: str, found: re.Match[str], read: Callable[[str], Item]) -> Item | None:
+    if found[1] is not None:
+        return read(ESCAPED.sub(r"\1", found[1]))
+    plain = found[2]
+    # Trailing white space belongs to the element only after a backslash.
+    kept = plain.rstrip(SPACE)
+    if (len(kept) - len(kept.rstrip("\\"))) % 2:
+        kept = plain[: len(kept) + 1]
+    if not kept:
+        _refuse(text)
+    return None if kept.upper() == "NULL" else read(ESCAPED.sub(r"\1", kept))
+
+
+def _refuse(text: str) -> NoReturn:
+    raise ValueError(f'malformed array literal: "{text}"')
+
+
+def array_out(items: list[str | None]) -> str:
+    """Format an array of elements that are already text."""
+    return "{" + ",".join(map(_write_item, items)) + "}"
+
+
+def _write_item(item: str | None) -> str:
+    if item is None:
+        return "NULL"
+    quoted = NEEDS_BACKSLASH.sub(r"\\\1", item)
+    return f'"{quoted}"' if MUST_BE_QUOTED.search(item) else item
+
+
+def write_array(write: Callable[[Any], str], items: list[Any]) -> str:
+    """Format an array, using the given function for its elements."""
+    return array_out([None if item is None else write(item) for item in items])
+
+
+READERS: dict[str, Callable[[str], Any]] = {
+    "text": str,
+    **{kind: partial(read_integer, kind) for kind in BITS},
+    "real": real_in,
+    "double": double_in,
+    "boolean": boolean_in,
+    "uuid": uuid_in,
+    "bytea": bytea_in,
+}
+OUTPUTS: dict[str, Callable[[Any], str]] = dict.fromkeys(READERS, str) | {
+    "real": real_out,
+    "double": double_out,
+    "boolean": boolean_out,
+    "bytea": bytea_out,
+}
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("@>", PAIR, "boolean", contains),
-    Signature("<@", PAIR, "boolean", swapped(contains)),
-    Signature("&&", PAIR, "boolean", overlaps),
-    *comparisons(ANY_ARRAY, compare_items),
-    *overloads("|| array_cat", PAIR, ANY_ARRAY, array_cat, strict=False),
-    *overloads("|| array_append", (ANY_ARRAY, ANY), ANY_ARRAY, array_append, strict=False),
-    *overloads("|| array_prepend", (ANY, ANY_ARRAY), ANY_ARRAY, array_prepend, strict=False),
-    Signature("array_remove", (ANY_ARRAY, ANY), ANY_ARRAY, array_remove, strict=False),
-    Signature("array_replace", (ANY_ARRAY, ANY, ANY), ANY_ARRAY, array_replace, strict=False),
-    *overloads(
-        "array_position", (ANY_ARRAY, ANY, "integer"), "integer", array_position, optional=1, strict=False
+    *declare_each("cast(text) -> {}[]", {kind: partial(array_in, read) for kind, read in READERS.items()}),
+    *declare_each("cast({}[]) -> text", {kind: partial(write_array, out) for kind, out in OUTPUTS.items()}),
+    *declare("@>(any[], any[]) -> boolean", contains),
+    *declare("<@(any[], any[]) -> boolean", swapped(contains)),
+    *declare("&&(any[], any[]) -> boolean", overlaps),
+    *comparisons("any[]", compare_items),
+    *declare("||, array_cat(any[], any[]) -> any[]", array_cat, strict=False),
+    *declare(
+        "||, array_append(any[], any) -> any[]", lambda items, item: [*(items or ()), item], strict=False
     ),
-    Signature("array_positions", (ANY_ARRAY, ANY), "integer[]", array_positions, strict=False),
-    *overloads("array_length array_upper", (ANY_ARRAY, "integer"), "integer", array_length),
-    Signature("array_lower", (ANY_ARRAY, "integer"), "integer", array_lower),
-    Signature("cardinality", (ANY_ARRAY,), "integer", len),
-    Signature("array_ndims", (ANY_ARRAY,), "integer", array_ndims),
-    Signature("array_dims", (ANY_ARRAY,), "text", array_dims),
-    Signature("unnest", (ANY_ARRAY,), ANY, list, is_set=True),
-    Signature("trim_array", (ANY_ARRAY, "integer"), ANY_ARRAY, trim_array),
-    *overloads(
-        "string_to_array", ("text", "text", "text"), "text[]", string_to_array, optional=1, strict=False
+    *declare(
+        "||, array_prepend(any, any[]) -> any[]", lambda item, items: [item, *(items or ())], strict=False
     ),
-    *overloads(
-        "string_to_table",
-        ("text", "text", "text"),
-        "text",
-        string_to_table,
-        optional=1,
-        strict=False,
-        is_set=True,
+    *declare("array_remove(any[], any) -> any[]", array_remove, strict=False),
+    *declare("array_replace(any[], any, any) -> any[]", array_replace, strict=False),
+    *declare("array_position(any[], any, integer?) -> integer", array_position, strict=False),
+    *declare("array_positions(any[], any) -> integer[]", array_positions, strict=False),
+    *declare("array_length, array_upper(any[], integer) -> integer", array_length),
+    *declare(
+        "array_lower(any[], integer) -> integer",
+        lambda items, dimension: 1 if items and dimension == 1 else None,
     ),
-    *overloads(
-        "array_to_string", ("text[]", "text", "text"), "text", array_to_string, optional=1, strict=False
-    ),
+    *declare("cardinality(any[]) -> integer", len),
+    *declare("array_ndims(any[]) -> integer", lambda items: 1 if items else None),
+    *declare("array_dims(any[]) -> text", lambda items: f"[1:{len(items)}]" if items else None),
+    *declare("unnest(any[]) -> setof any", list),
+    *declare("trim_array(any[], integer) -> any[]", trim_array),
+    *declare("string_to_array(text, text, text?) -> text[]", string_to_array, strict=False),
+    *declare("string_to_table(text, text, text?) -> setof text", string_to_table, strict=False),
+    *declare("array_to_string(text[], text, text?) -> text", array_to_string, strict=False),
 )

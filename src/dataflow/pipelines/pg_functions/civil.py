@@ -107,9 +107,10 @@ def to_micros(moment: Moment) -> int:
     return to_days(*moment[:3]) * DAY + clock(*moment[3:])
 
 
-def check_timestamp(micros: int) -> int:
+def check_timestamp(micros: int, shown: str = "") -> int:
+    """Return the timestamp; ValueError, with the text shown, if it is out of PostgreSQL's range."""
     if not MIN_TIMESTAMP <= micros < END_TIMESTAMP:
-        raise ValueError("timestamp out of range")
+        raise ValueError(f"timestamp out of range: {shown}" if shown else "timestamp out of range")
     return micros
 
 

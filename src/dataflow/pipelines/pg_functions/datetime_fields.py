@@ -9,7 +9,6 @@ from dataflow.pipelines.pg_functions.integers import SPACE
 
 MAX_FIELDS = 25
 MAX_LENGTH = 256
-PUNCTUATION = frozenset("!\"#$%&'()*,/:;<=>?@[\\]^_`{|}~-+.")
 
 # Kinds of fields.
 NUMBER, TEXT, DATE, TIME, ZONE, SPECIAL = "number", "text", "date", "time", "zone", "special"
@@ -21,6 +20,18 @@ class Malformed(ValueError):
 
 class OutOfRange(ValueError):
     """The number in a field is out of range."""
+
+
+def expect(is_well_formed: object) -> None:
+    """Raise Malformed if the condition is false."""
+    if not is_well_formed:
+        raise Malformed
+
+
+def expect_range(is_in_range: bool) -> None:
+    """Raise OutOfRange if the condition is false."""
+    if not is_in_range:
+        raise OutOfRange
 
 
 class DatetimeField(NamedTuple):
@@ -92,74 +103,39 @@ def find_unit(text: str) -> str | None:
     return "ago" if text == "ago" else _UNITS.get(text[:10])
 
 
-_TIME = re.compile(r"[0-9]+:[0-9:.]*")
-_NUMERIC_DATE = re.compile(r"[0-9]+([-/.])[0-9]+(?:\1(?:[0-9]|\1)*)?")
-_NAMED_DATE = re.compile(r"[0-9]+([-/.])(?![0-9])(?:[A-Za-z0-9]|\1)*")
-_DIGITS = re.compile(r"[0-9]+|\.[0-9]*")
-_LETTERS = re.compile(r"[A-Za-z]+")
+# One field; the group is its kind. 1.5 is a number, 1.5.1999 and 1-5 are dates. Other punctuation is skipped.
+_FIELD = re.compile(
+    r"[ \t-\r]*(?:(?P<time>[0-9]+:[0-9:.]*)"
+    r"|(?P<number>[0-9]+\.[0-9]+(?![.0-9])|[0-9]+(?![-/.0-9])|\.[0-9]*)"
+    r"|(?P<date>[0-9]+(?P<mark>[-/.])(?:[0-9]+(?:(?P=mark)(?:[0-9]|(?P=mark))*)?|(?:[A-Za-z0-9]|(?P=mark))*))"
+    r"|(?P<text>[A-Za-z]+)|(?P<zone>[+-][ \t-\r]*[0-9][0-9:.-]*)|(?P<special>[+-][ \t-\r]*[A-Za-z]+)"
+    r"|[!-*,/:-@\[-`{-~])"
+)
 _ZONE_NAME = re.compile(r"[A-Za-z]+[-+/.0-9][-+/_.:A-Za-z0-9]*")
-_SIGNED = re.compile(r"[+-][ \t\n\v\f\r]*(?:([0-9][0-9:.-]*)|([A-Za-z]+))")
 
 
 def split_fields(text: str) -> list[DatetimeField]:
     """Split a date, time or interval into its fields."""
-    if not text.isascii():
-        raise Malformed(text)
+    expect(text.isascii())
+    text = text.rstrip(SPACE)
     fields: list[DatetimeField] = []
-    place = length = 0
+    place = 0
     while place < len(text):
-        if text[place] in SPACE:
-            place += 1
-            continue
-        if len(fields) >= MAX_FIELDS:
-            raise Malformed(text)
-        field, end = _read_field(text, place)
-        if field:
-            fields.append(field)
-            length += len(field.text) + 1
-        place = end
-    if length >= MAX_LENGTH:
-        raise Malformed(text)
+        found = _FIELD.match(text, place)
+        if not found or len(fields) >= MAX_FIELDS:
+            raise Malformed
+        kind, place = found.lastgroup, found.end()
+        if kind == TEXT and (name := _find_zone_name(text, found)):
+            kind, found, place = DATE, name, name.end()
+        if kind:
+            fields.append(DatetimeField(kind, "".join(found[0].split()).lower()))
+    expect(sum(len(field.text) + 1 for field in fields) < MAX_LENGTH)
     return fields
 
 
-def _read_field(text: str, place: int) -> tuple[DatetimeField | None, int]:
-    first = text[place]
-    if first.isdigit() or first == ".":
-        return _read_digits(text, place)
-    if first.isalpha():
-        return _read_letters(text, place)
-    if first in "+-":
-        if not (match := _SIGNED.match(text, place)):
-            raise Malformed(text)
-        kind = ZONE if match[1] else SPECIAL
-        return DatetimeField(kind, first + (match[1] or match[2]).lower()), match.end()
-    if first in PUNCTUATION:
-        return None, place + 1
-    raise Malformed(text)
-
-
-def _read_digits(text: str, place: int) -> tuple[DatetimeField, int]:
-    if match := _TIME.match(text, place):
-        return DatetimeField(TIME, match[0]), match.end()
-    if match := _NUMERIC_DATE.match(text, place):
-        # 1.5 is a number, 1.5.1999 and 1-5 are dates.
-        is_number = match[1] == "." and match[0].count(".") == 1
-        return DatetimeField(NUMBER if is_number else DATE, match[0]), match.end()
-    if match := _NAMED_DATE.match(text, place):
-        return DatetimeField(DATE, match[0].lower()), match.end()
-    match = _DIGITS.match(text, place)
-    assert match
-    return DatetimeField(NUMBER, match[0]), match.end()
-
-
-def _read_letters(text: str, place: int) -> tuple[DatetimeField, int]:
-    letters = _LETTERS.match(text, place)
-    assert letters
+def _find_zone_name(text: str, letters: re.Match[str]) -> re.Match[str] | None:
+    """A name that continues after the letters, such as Europe/Berlin or EST5EDT."""
     following = text[letters.end() : letters.end() + 1]
-    is_known = find_word(letters[0].lower()) is not None
-    if following in ("-", "/", ".") or ((following == "+" or following.isdigit()) and not is_known):
-        name = _ZONE_NAME.match(text, place)
-        assert name
-        return DatetimeField(DATE, name[0].lower()), name.end()
-    return DatetimeField(TEXT, letters[0].lower()), letters.end()
+    if following in ("+", *"0123456789") and find_word(letters[TEXT].lower()):
+        return None
+    return _ZONE_NAME.match(text, letters.start(TEXT))

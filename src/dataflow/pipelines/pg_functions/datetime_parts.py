@@ -5,25 +5,16 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from functools import partial
+from typing import TypeVar
 
-from dataflow.pipelines.pg_functions import numeric
-from dataflow.pipelines.pg_functions.civil import (
-    EPOCH_JULIAN,
-    POSTGRES_EPOCH,
-    check_timestamp,
-    day_of_year,
-    from_days,
-    iso_weekday,
-    iso_year_week,
-    to_days,
-    weekday,
-)
+from dataflow.pipelines.pg_functions import civil, numeric
 from dataflow.pipelines.pg_functions.datetime_fields import find_unit, find_word
 from dataflow.pipelines.pg_functions.integers import cut
-from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND, checked
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature, overloads
+from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND, checked, take_apart
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare, declare_each
 from dataflow.pipelines.pg_functions.zones import NamedTime, find_zone
 
+Item = TypeVar("Item")
 NAMES = {
     "timestamp": "timestamp without time zone",
     "timestamptz": "timestamp with time zone",
@@ -32,15 +23,9 @@ NAMES = {
 }
 LAST_EXACT = 2**63 - 1  # from here on, PostgreSQL computes the epoch with fewer digits
 _CLOCK_UNITS = {"hour": HOUR, "minute": MINUTE, "second": SECOND, "millisecond": 1000, "microsecond": 1}
-_INTERVAL_MONTHS = {
-    "millennium": 12_000,
-    "century": 1200,
-    "decade": 120,
-    "year": 12,
-    "quarter": 3,
-    "month": 1,
-}
 _YEAR_PARTS = {"millennium": 1000, "century": 100, "decade": 10, "year": 1}
+_INTERVAL_MONTHS = {unit: 12 * years for unit, years in _YEAR_PARTS.items()} | {"quarter": 3, "month": 1}
+_STAMPS = ("timestamp", "timestamptz")
 _ZONE_UNITS = ("timezone", "timezone_hour", "timezone_minute")
 
 
@@ -49,7 +34,7 @@ def extract_from_date(field: str, days: int) -> Decimal:
     if unit == "epoch":
         return Decimal(days * 86_400)
     if unit == "julian":
-        return Decimal(days + EPOCH_JULIAN)
+        return Decimal(days + civil.EPOCH_JULIAN)
     return Decimal(_day_part(unit, days, field, "date"))
 
 
@@ -61,14 +46,10 @@ def extract_from_timestamp(kind: str, field: str, micros: int) -> Decimal:
             return _scaled(micros, 6)
         return numeric.round_to(numeric.divide(Decimal(micros), Decimal(SECOND)), 6)
     if unit == "julian":
-        return numeric.add(Decimal(days + EPOCH_JULIAN), numeric.divide(Decimal(rest), Decimal(DAY)))
+        return numeric.add(Decimal(days + civil.EPOCH_JULIAN), numeric.divide(Decimal(rest), Decimal(DAY)))
     if unit in ("second", "millisecond"):
         return _scaled(rest % MINUTE, 6 if unit == "second" else 3)
     return Decimal(_whole_part(unit, micros, field, kind))
-
-
-def part_of_date(field: str, days: int) -> float:
-    return part_of_timestamp("timestamp", field, days * DAY)
 
 
 def part_of_timestamp(kind: str, field: str, micros: int) -> float:
@@ -78,9 +59,9 @@ def part_of_timestamp(kind: str, field: str, micros: int) -> float:
     if unit == "epoch":
         if micros < LAST_EXACT:
             return micros / 1_000_000.0
-        return (float(micros - POSTGRES_EPOCH) + POSTGRES_EPOCH) / 1_000_000.0
+        return (float(micros - civil.POSTGRES_EPOCH) + civil.POSTGRES_EPOCH) / 1_000_000.0
     if unit == "julian":
-        return days + EPOCH_JULIAN + (seconds + fraction / 1_000_000.0) / 86_400.0
+        return days + civil.EPOCH_JULIAN + (seconds + fraction / 1_000_000.0) / 86_400.0
     if unit == "second":
         return seconds % 60 + fraction / 1_000_000.0
     if unit == "millisecond":
@@ -117,12 +98,12 @@ def _whole_part(unit: str, micros: int, field: str, kind: str) -> int:
 
 
 def _day_part(unit: str, days: int, field: str, kind: str) -> int:
-    year, month, day = from_days(days)
+    year, month, day = civil.from_days(days)
     if unit in ("isoyear", "week"):
-        iso_year, week = iso_year_week(days)
+        iso_year, week = civil.iso_year_week(days)
         return week if unit == "week" else iso_year if iso_year > 0 else iso_year - 1
     if unit in ("dow", "isodow", "doy"):
-        return {"dow": weekday, "isodow": iso_weekday, "doy": day_of_year}[unit](days)
+        return {"dow": civil.weekday, "isodow": civil.iso_weekday, "doy": civil.day_of_year}[unit](days)
     if unit in ("century", "millennium"):
         size = 100 if unit == "century" else 1000
         return (year + size - 1) // size if year > 0 else -((size - year) // size)
@@ -133,14 +114,13 @@ def _day_part(unit: str, days: int, field: str, kind: str) -> int:
         "year": year if year > 0 else year - 1,
         "decade": year // 10 if year >= 0 else -((9 - year) // 10),
     }
-    if unit not in parts:
+    return _supported(parts, unit, field, kind)
+
+
+def _supported(found: dict[str, Item], unit: str, field: str, kind: str) -> Item:
+    if unit not in found:
         raise ValueError(f'unit "{field.lower()}" not supported for type {NAMES[kind]}')
-    return parts[unit]
-
-
-def truncate_timestamp(field: str, micros: int) -> int:
-    """date_trunc."""
-    return check_timestamp(_truncate(field, micros, "timestamp"))
+    return found[unit]
 
 
 def truncate_timestamptz(field: str, micros: int, zone: str = "UTC") -> int:
@@ -152,7 +132,7 @@ def truncate_timestamptz(field: str, micros: int, zone: str = "UTC") -> int:
     local = _truncate(field, micros + offset * SECOND, "timestamptz")
     if find_unit(field.lower()) not in _CLOCK_UNITS:
         offset = found.offset_of_local(local // SECOND)
-    return check_timestamp(local - offset * SECOND)
+    return civil.check_timestamp(local - offset * SECOND)
 
 
 def _find_truncation(field: str, kind: str) -> str:
@@ -168,8 +148,8 @@ def _truncate(field: str, micros: int, kind: str) -> int:
         return micros - micros % _CLOCK_UNITS[unit]
     days = micros // DAY
     if unit in ("day", "week"):
-        return (days - (iso_weekday(days) - 1 if unit == "week" else 0)) * DAY
-    year, month, _ = from_days(days)
+        return (days - (civil.iso_weekday(days) - 1 if unit == "week" else 0)) * DAY
+    year, month, _ = civil.from_days(days)
     starts = {
         "month": (year, month),
         "quarter": (year, (month - 1) // 3 * 3 + 1),
@@ -178,9 +158,7 @@ def _truncate(field: str, micros: int, kind: str) -> int:
         "century": (_first_year(year, 100), 1),
         "millennium": (_first_year(_first_year(year, 1000), 100), 1),
     }
-    if unit not in starts:
-        raise ValueError(f'unit "{field.lower()}" not supported for type {NAMES[kind]}')
-    return to_days(*starts[unit], 1) * DAY
+    return civil.to_days(*_supported(starts, unit, field, kind), 1) * DAY
 
 
 def _first_year(year: int, size: int) -> int:
@@ -213,21 +191,19 @@ def part_of_interval(field: str, value: Interval) -> float:
 
 
 def _interval_part(unit: str, value: Interval, field: str) -> int:
-    years = cut(value.months, 12)
-    months = value.months - years * 12
+    years, months, days, hours, minutes, seconds, micros = take_apart(value)
     if unit in _YEAR_PARTS:
         return cut(years, _YEAR_PARTS[unit])
-    if unit == "quarter":
-        return cut(months, 3) + (1 if value.months >= 0 else -1)
-    if unit in ("month", "day", "week"):
-        return {"month": months, "day": value.days, "week": cut(value.days, 7)}[unit]
-    if unit == "hour":
-        return cut(value.micros, HOUR)
-    if unit == "minute":
-        return cut(value.micros, MINUTE) - cut(value.micros, HOUR) * 60
-    if unit == "microsecond":
-        return _interval_seconds(value)
-    raise ValueError(f'unit "{field.lower()}" not supported for type interval')
+    parts = {
+        "quarter": cut(months, 3) + (1 if value.months >= 0 else -1),
+        "month": months,
+        "week": cut(days, 7),
+        "day": days,
+        "hour": hours,
+        "minute": minutes,
+        "microsecond": seconds * SECOND + micros,
+    }
+    return _supported(parts, unit, field, "interval")
 
 
 def _interval_seconds(value: Interval) -> int:
@@ -247,28 +223,30 @@ def truncate_interval(field: str, value: Interval) -> Interval:
     unit = _find_truncation(field, "interval")
     if unit in _INTERVAL_MONTHS:
         return checked(cut(value.months, _INTERVAL_MONTHS[unit]) * _INTERVAL_MONTHS[unit], 0, 0)
-    if unit != "day" and unit not in _CLOCK_UNITS:
-        raise ValueError(f'unit "{field.lower()}" not supported for type interval')
-    micros = 0 if unit == "day" else cut(value.micros, _CLOCK_UNITS[unit]) * _CLOCK_UNITS[unit]
-    return checked(value.months, value.days, micros)
+    if unit == "day":
+        return checked(value.months, value.days, 0)
+    size = _supported(_CLOCK_UNITS, unit, field, "interval")
+    return checked(value.months, value.days, cut(value.micros, size) * size)
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("extract", ("text", "date"), "numeric", extract_from_date),
-    Signature("date_part", ("text", "date"), "double", part_of_date),
-    Signature("extract", ("text", "interval"), "numeric", extract_from_interval),
-    Signature("date_part", ("text", "interval"), "double", part_of_interval),
-    *(
-        signature
-        for kind in ("timestamp", "timestamptz")
-        for signature in (
-            Signature("extract", ("text", kind), "numeric", partial(extract_from_timestamp, kind)),
-            Signature("date_part", ("text", kind), "double", partial(part_of_timestamp, kind)),
-        )
+    *declare("extract(text, date) -> numeric", extract_from_date),
+    *declare(
+        "date_part(text, date) -> double",
+        lambda field, days: part_of_timestamp("timestamp", field, days * DAY),
     ),
-    Signature("date_trunc", ("text", "interval"), "interval", truncate_interval),
-    Signature("date_trunc", ("text", "timestamp"), "timestamp", truncate_timestamp),
-    *overloads(
-        "date_trunc", ("text", "timestamptz", "text"), "timestamptz", truncate_timestamptz, optional=1
+    *declare("extract(text, interval) -> numeric", extract_from_interval),
+    *declare("date_part(text, interval) -> double", part_of_interval),
+    *declare_each(
+        "extract(text, {}) -> numeric", {kind: partial(extract_from_timestamp, kind) for kind in _STAMPS}
     ),
+    *declare_each(
+        "date_part(text, {}) -> double", {kind: partial(part_of_timestamp, kind) for kind in _STAMPS}
+    ),
+    *declare("date_trunc(text, interval) -> interval", truncate_interval),
+    *declare(
+        "date_trunc(text, timestamp) -> timestamp",
+        lambda field, micros: civil.check_timestamp(_truncate(field, micros, "timestamp")),
+    ),
+    *declare("date_trunc(text, timestamptz, text?) -> timestamptz", truncate_timestamptz),
 )

@@ -5,47 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from dataflow.pipelines.pg_functions.civil import (
-    END_TIMESTAMP,
-    EPOCH_JULIAN,
-    MIN_TIMESTAMP,
-    clock,
-    days_in_month,
-    find_days,
-    from_days,
-    is_julian,
-    to_days,
-)
-from dataflow.pipelines.pg_functions.datetime_fields import (
-    DATE,
-    NUMBER,
-    TIME,
-    ZONE,
-    DatetimeField,
-    Malformed,
-    OutOfRange,
-    find_word,
-    split_fields,
-)
+from dataflow.pipelines.pg_functions import civil, datetime_fields, zones
+from dataflow.pipelines.pg_functions.datetime_fields import Malformed, OutOfRange, expect, expect_range
 from dataflow.pipelines.pg_functions.floats import round_even
 from dataflow.pipelines.pg_functions.interval_text import read_clock
 from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, SECOND
 from dataflow.pipelines.pg_functions.zone_rules import Zone, load_zone
-from dataflow.pipelines.pg_functions.zones import (
-    AnyZone,
-    find_abbreviation,
-    fixed_zone,
-    is_summer_abbreviation,
-    read_offset,
-)
 
+_DATE_PART = re.compile(r"[^0-9a-z]*+([0-9]++|[a-z]++).?+", re.DOTALL)
+_JOINED_DATE = re.compile(f"(?:{_DATE_PART.pattern})*+", re.DOTALL)
 _DATE_PARTS, _TIME_PARTS = frozenset(("year", "month", "day")), frozenset(("time",))
 
 
 def parse_date(text: str) -> int:
     """Parse a date; a time or zone in the text is read and ignored."""
     found = _read(text, "date")
-    days = find_days(found.year, found.month, found.day)
+    days = civil.find_days(found.year, found.month, found.day)
     if days is None:
         raise ValueError(f'date out of range: "{text}"')
     return days
@@ -63,15 +38,14 @@ def parse_timestamptz(text: str) -> int:
 
 
 def _in_range(found: _Reading, text: str, offset: int) -> int:
-    micros = found.days() * DAY + found.micros - offset
-    if not is_julian(found.year, found.month) or not MIN_TIMESTAMP <= micros < END_TIMESTAMP:
-        raise ValueError(f'timestamp out of range: "{text}"')
-    return micros
+    is_in_range = civil.is_julian(found.year, found.month)
+    micros = found.days() * DAY + found.micros - offset if is_in_range else civil.END_TIMESTAMP
+    return civil.check_timestamp(micros, f'"{text}"')
 
 
 def _read(text: str, kind: str) -> _Reading:
     try:
-        return _Reading().read(split_fields(text))
+        return _Reading().read(datetime_fields.split_fields(text))
     except OutOfRange:
         raise ValueError(f'date/time field value out of range: "{text}"') from None
     except IndexError:
@@ -90,37 +64,33 @@ class _Reading:
         self.label = ""  # a unit that names the next field
         self.half = self.era = ""
         self.has_month_name = self.is_short_year = self.is_julian = self.is_epoch = False
-        self.zone: AnyZone | None = None
+        self.zone: zones.AnyZone | None = None
         self.summer_offset = 0
 
-    def read(self, fields: list[DatetimeField]) -> _Reading:
+    def read(self, fields: list[datetime_fields.DatetimeField]) -> _Reading:
         readers: dict[str, Callable[[str], set[str] | frozenset[str] | None]] = {
-            DATE: self._read_date_field,
-            TIME: self._read_time,
-            ZONE: self._read_zone,
-            NUMBER: self._read_number_field,
+            datetime_fields.DATE: self._read_date_field,
+            datetime_fields.TIME: self._read_time,
+            datetime_fields.ZONE: self._read_zone,
+            datetime_fields.NUMBER: self._read_number_field,
         }
         for field in fields:
             parts = readers.get(field.kind, self._read_word)(field.text)
             if parts is None:
                 continue
-            if self.seen & parts:
-                raise Malformed(field.text)
+            expect(not (self.seen & parts))
             self.seen |= parts
-        if self.label:
-            raise Malformed(self.label)
+        expect(not self.label)
         if not self.is_epoch:
             self._finish()
         return self
 
     def days(self) -> int:
-        return to_days(self.year, self.month, self.day)
+        return civil.to_days(self.year, self.month, self.day)
 
     def offset(self) -> int:
         """Seconds ahead of UTC."""
-        if not self.zone:
-            return 0
-        if not is_julian(self.year, self.month):
+        if not self.zone or not civil.is_julian(self.year, self.month):
             return 0
         local = self.days() * DAY + self.micros
         return self.zone.offset_of_local(local // SECOND) + self.summer_offset
@@ -128,52 +98,45 @@ class _Reading:
     def _finish(self) -> None:
         self._finish_date()
         hour = self.micros // HOUR
-        if self.half and hour > 12:
-            raise OutOfRange("")
+        expect_range(not self.half or hour <= 12)
         if self.half == "am" and hour == 12:
             self.micros -= 12 * HOUR
         elif self.half == "pm" and hour != 12:
             self.micros += 12 * HOUR
-        if not self.seen >= _DATE_PARTS:
-            raise Malformed("")
+        expect(self.seen >= _DATE_PARTS)
         is_fixed = isinstance(self.zone, Zone) and not self.zone.rules
-        if "summer" in self.seen and not is_fixed:
-            raise Malformed("")
+        expect("summer" not in self.seen or is_fixed)
 
     def _finish_date(self) -> None:
         if "year" in self.seen and not self.is_julian:
             if self.era == "bc":
-                if self.year <= 0:
-                    raise OutOfRange("")
+                expect_range(self.year > 0)
                 self.year = 1 - self.year
             elif self.is_short_year:
                 self.year += 2000 if self.year < 70 else 1900 if self.year < 100 else 0
-            elif self.year <= 0:
-                raise OutOfRange("")
+            else:
+                expect_range(self.year > 0)
         if "day_of_year" in self.seen:
-            self.year, self.month, self.day = from_days(to_days(self.year, 1, 1) + self.day_of_year - 1)
-        if "month" in self.seen and not 1 <= self.month <= 12:
-            raise OutOfRange("")
-        if "day" in self.seen and not 1 <= self.day <= 31:
-            raise OutOfRange("")
-        if self.seen >= _DATE_PARTS and self.day > days_in_month(self.year, self.month):
-            raise OutOfRange("")
+            new_year = civil.to_days(self.year, 1, 1)
+            self.year, self.month, self.day = civil.from_days(new_year + self.day_of_year - 1)
+        expect_range("month" not in self.seen or 1 <= self.month <= 12)
+        expect_range("day" not in self.seen or 1 <= self.day <= 31)
+        expect_range(not self.seen >= _DATE_PARTS or self.day <= civil.days_in_month(self.year, self.month))
 
     def _read_date_field(self, text: str) -> set[str]:
         if self.label == "julian":
             match = re.match(r"\d+", text)
             self._set_julian(match[0] if match else "0")
-            self.zone = fixed_zone(read_offset(text[match.end() if match else 0 :]))
+            self.zone = zones.fixed_zone(zones.read_offset(text[match.end() if match else 0 :]))
             self.label = ""
             return {*_DATE_PARTS, *_TIME_PARTS, "zone"}
         if not self.label and not self.seen >= {"month", "day"}:
             return self._read_date(text)
         if text[0].isdigit() or self.label:
-            if self.label not in ("", "time") or self.seen >= _TIME_PARTS or "-" not in text:
-                raise Malformed(text)
+            expect(self.label in ("", "time") and not self.seen >= _TIME_PARTS and "-" in text)
             self.label = ""
             cut = text.index("-")
-            self.zone = fixed_zone(read_offset(text[cut:]))
+            self.zone = zones.fixed_zone(zones.read_offset(text[cut:]))
             return {*self._read_packed(text[:cut], self.seen), "zone"}
         zone = load_zone(text)
         if not zone:
@@ -188,34 +151,29 @@ class _Reading:
         has_name = False
         for part in parts:
             if part.isalpha():
-                kind, value = find_word(part) or ("", 0)
+                kind, value = datetime_fields.find_word(part) or ("", 0)
                 if kind == "ignored":
                     continue
-                if kind != "month" or "month" in self.seen | read:
-                    raise Malformed(text)
+                expect(kind == "month" and "month" not in self.seen | read)
                 self.month, has_name = int(value), True
                 read.add("month")
         for part in parts:
             if part.isdigit():
                 found = self._read_number(part, has_name, self.seen | read)
-                if found & (self.seen | read):
-                    raise Malformed(text)
+                expect(not (found & (self.seen | read)))
                 read |= found
-        if (self.seen | read) - {"day_of_year", "zone"} != _DATE_PARTS:
-            raise Malformed(text)
+        expect((self.seen | read) - {"day_of_year", "zone"} == _DATE_PARTS)
         return read
 
     def _read_time(self, text: str) -> frozenset[str]:
-        if self.label not in ("", "time"):
-            raise Malformed(text)
+        expect(self.label in ("", "time"))
         self.label = ""
         self.micros = read_clock(text)
-        if self.micros > DAY:
-            raise OutOfRange(text)
+        expect_range(self.micros <= DAY)
         return _TIME_PARTS
 
     def _read_zone(self, text: str) -> set[str]:
-        self.zone = fixed_zone(read_offset(text))
+        self.zone = zones.fixed_zone(zones.read_offset(text))
         return {"zone"}
 
     def _read_number_field(self, text: str) -> set[str]:
@@ -231,12 +189,10 @@ class _Reading:
 
     def _read_labelled(self, label: str, text: str) -> set[str]:
         whole, _, fraction = text.partition(".")
-        if _int(whole or "0") < 0 or label not in ("julian", "time"):
-            raise Malformed(text)
+        expect(_int(whole or "0") >= 0 and label in ("julian", "time"))
         if label == "time":
             parts = self._read_packed(text, self.seen | _DATE_PARTS)
-            if parts != _TIME_PARTS:
-                raise Malformed(text)
+            expect(parts == _TIME_PARTS)
             return parts
         self._set_julian(whole or "0")
         if "." not in text:
@@ -245,14 +201,13 @@ class _Reading:
         return {*_DATE_PARTS, *_TIME_PARTS}
 
     def _set_julian(self, digits: str) -> None:
-        self.year, self.month, self.day = from_days(_int(digits) - EPOCH_JULIAN)
+        self.year, self.month, self.day = civil.from_days(_int(digits) - civil.EPOCH_JULIAN)
         self.is_julian = True
 
     def _read_number(self, text: str, has_month_name: bool, seen: set[str]) -> set[str]:
         """A number alone: its meaning depends on what is already known."""
         whole, point, fraction = text.partition(".")
-        if not whole:
-            raise Malformed(text)
+        expect(whole)
         value = _int(whole)
         if point:
             if len(whole) > 2:
@@ -265,13 +220,8 @@ class _Reading:
         if known == _DATE_PARTS:
             return self._read_packed(text, seen)
         part = _part_of_number(known, has_month_name, len(text))
-        if (
-            part == "day"
-            and known == {"year", "month"}
-            and has_month_name
-            and len(text) >= 3
-            and self.is_short_year
-        ):
+        is_year_next = known == {"year", "month"} and has_month_name and self.is_short_year
+        if is_year_next and len(text) >= 3:
             self.day, self.year, self.is_short_year = self.year, value, False
             return {"day"}
         setattr(self, part, value)
@@ -282,8 +232,7 @@ class _Reading:
     def _read_packed(self, text: str, seen: set[str] | frozenset[str]) -> set[str]:
         """Digits without separators: 19990108 or 040506.789."""
         whole, point, fraction = text.partition(".")
-        if not re.fullmatch(r"[0-9]*", whole) or not re.fullmatch(r"[0-9]*", fraction):
-            raise Malformed(text)
+        expect(re.fullmatch("[0-9]*", whole) and re.fullmatch("[0-9]*", fraction))
         micros = _fraction(fraction) if point else self.micros % SECOND
         if not point and not seen >= _DATE_PARTS and len(whole) >= 6:
             self.year, self.month, self.day = _wrapped(whole[:-4]), int(whole[-4:-2]), int(whole[-2:])
@@ -291,15 +240,15 @@ class _Reading:
             return set(_DATE_PARTS)
         if not seen >= _TIME_PARTS and len(whole) in (4, 6):
             hour, minute, second = int(whole[:2]), int(whole[2:4]), int(whole[4:] or 0)
-            self.micros = clock(hour, minute, second, micros)
+            self.micros = civil.clock(hour, minute, second, micros)
             return set(_TIME_PARTS)
         raise Malformed(text)
 
     def _read_word(self, text: str) -> set[str] | None:
-        if zone := find_abbreviation(text):
+        if zone := zones.find_abbreviation(text):
             self.zone = zone
-            return {"zone", "summer_name"} if is_summer_abbreviation(text) else {"zone"}
-        kind, value = find_word(text) or ("", 0)
+            return {"zone", "summer_name"} if text in zones.SUMMER else {"zone"}
+        kind, value = datetime_fields.find_word(text) or ("", 0)
         if kind == "ignored":
             return None
         if kind == "reserved":
@@ -307,14 +256,12 @@ class _Reading:
         if kind == "month":
             return self._read_month(int(value))
         if kind in ("unit", "time"):
-            if self.label or (kind == "time" and not self.seen >= _DATE_PARTS):
-                raise Malformed(text)
+            expect(not self.label and (kind != "time" or self.seen >= _DATE_PARTS))
             self.label = "time" if kind == "time" else str(value)
             return set()
         if kind == "":
             self.zone = load_zone(text)
-            if not self.zone:
-                raise Malformed(text)
+            expect(self.zone)
             return {"zone"}
         if kind == "summer":
             self.summer_offset = int(value)
@@ -329,7 +276,7 @@ class _Reading:
             self.zone = None
             return {*_DATE_PARTS, *_TIME_PARTS, "zone"}
         if word == "allballs":
-            self.micros, self.zone = 0, fixed_zone(0)
+            self.micros, self.zone = 0, zones.fixed_zone(0)
             return {*_TIME_PARTS, "zone"}
         if word == "infinity":
             raise ValueError("infinite dates and timestamps are not supported; write '9999-12-31'")
@@ -338,49 +285,34 @@ class _Reading:
         )
 
     def _read_month(self, month: int) -> set[str]:
-        parts = {"month"}
-        if (
-            "month" in self.seen
-            and not self.has_month_name
-            and "day" not in self.seen
-            and 1 <= self.month <= 31
-        ):
-            self.day, parts = self.month, {"day"}
+        is_day_first = "month" in self.seen and not self.has_month_name and "day" not in self.seen
+        is_day_first = is_day_first and 1 <= self.month <= 31
+        if is_day_first:
+            self.day = self.month
         self.has_month_name, self.month = True, month
-        return parts
+        return {"day" if is_day_first else "month"}
 
 
 def _split_date(text: str) -> list[str]:
     """Numbers and words, each with the one character after it."""
-    parts = []
-    place = 0
-    while place < len(text):
-        match = re.compile(r"[^0-9a-z]*([0-9]+|[a-z]+)").match(text, place)
-        if not match:
-            raise Malformed(text)
-        parts.append(match[1])
-        place = match.end() + 1
-    return parts
+    expect(_JOINED_DATE.fullmatch(text))
+    return _DATE_PART.findall(text)
 
 
 def _part_of_number(known: set[str] | frozenset[str], has_month_name: bool, length: int) -> str:
+    """The part of a date that a number is, by the parts that are known."""
+    expect(known != {"year", "day"})
     if not known:
         return "year" if length >= 3 else "month"
-    if known in ({"year"}, {"day"}):
+    if "month" not in known:
         return "month"
-    if known == {"month"}:
-        return "year" if has_month_name and length >= 3 else "day"
-    if known == {"year", "month"}:
-        return "day"
-    if known == {"month", "day"}:
-        return "year"
-    raise Malformed("")
+    is_year = "day" in known or ("year" not in known and has_month_name and length >= 3)
+    return "year" if is_year else "day"
 
 
 def _int(digits: str) -> int:
     value = int(digits)
-    if value >= 2**31:
-        raise OutOfRange(digits)
+    expect_range(value < 2**31)
     return value
 
 

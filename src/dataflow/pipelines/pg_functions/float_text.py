@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 import re
 import struct
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
 from dataflow.pipelines.pg_functions.floats import nearest_real, round_to_real
 from dataflow.pipelines.pg_functions.integers import SPACE
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
 
 DECIMAL = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 HEXADECIMAL = re.compile(r"[-+]?0[xX](?:[0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?|\.[0-9a-fA-F]+)(?:[pP][-+]?[0-9]+)?")
@@ -23,44 +24,27 @@ ALL_INTEGERS = 2.0**53  # from here on, not every integer is a double
 
 def double_in(text: str) -> float:
     """Parse a double."""
-    number, written = _read(text, "double precision")
-    if not written:
-        return number
-    if math.isinf(number) or (number == 0 and _has_digits(written)):
-        raise ValueError(f'"{written}" is out of range for type double precision')
-    return number
+    return _read(text, "double precision", _evaluate)
 
 
 def real_in(text: str) -> float:
     """Parse a real."""
-    number, written = _read(text, "real")
-    if not written:
-        return number
-    nearest = nearest_real(number)
-    if nearest != number and "x" not in written.lower():
-        nearest = round_to_real(number, Decimal(written))
-    if math.isinf(nearest) or (nearest == 0 and _has_digits(written)):
-        raise ValueError(f'"{written}" is out of range for type real')
-    return nearest
+    return _read(text, "real", _evaluate_real)
 
 
-def _read(text: str, kind: str) -> tuple[float, str]:
-    """The number, and its digits as written unless it is a special value."""
+def _read(text: str, kind: str, evaluate: Callable[[str], float]) -> float:
     stripped = text.strip(SPACE)
-    found = HEXADECIMAL.fullmatch(stripped) or DECIMAL.fullmatch(stripped)
-    if found:
-        return _evaluate(stripped), stripped
-    special = SPECIAL.fullmatch(stripped)
-    if special:
+    if special := SPECIAL.fullmatch(stripped):
         value = math.inf if special[2] else math.nan
-        return (-value if special[1] == "-" and special[2] else value), ""
-    # The start of a number may be out of range before the rest is examined.
+        return -value if special[1] == "-" and special[2] else value
     start = HEXADECIMAL.match(stripped) or DECIMAL.match(stripped)
     if start:
-        value = _evaluate(start[0])
-        value = value if kind == "double precision" else nearest_real(value)
+        value = evaluate(start[0])
+        # The start of a number may be out of range before the rest is examined.
         if math.isinf(value) or (value == 0 and _has_digits(start[0])):
             raise ValueError(f'"{start[0]}" is out of range for type {kind}')
+        if start[0] == stripped:
+            return value
     raise ValueError(f'invalid input syntax for type {kind}: "{text}"')
 
 
@@ -71,6 +55,13 @@ def _evaluate(written: str) -> float:
         return float.fromhex(written)
     except OverflowError:
         return -math.inf if written.startswith("-") else math.inf
+
+
+def _evaluate_real(written: str) -> float:
+    number = _evaluate(written)
+    nearest = nearest_real(number)
+    is_exact = nearest == number or "x" in written.lower()
+    return nearest if is_exact else round_to_real(number, Decimal(written))
 
 
 def _has_digits(written: str) -> bool:
@@ -155,12 +146,9 @@ def _find_nearest(exact: Fraction, bounds: tuple[Fraction, Fraction]) -> int | N
 
 def _get_digits(written: str) -> tuple[str, str, int]:
     """The sign, the digits, and the exponent of the first digit of a number that Python formatted."""
-    sign, plain = ("-", written[1:]) if written.startswith("-") else ("", written)
-    mantissa, _, exponent = plain.partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    digits = (whole + fraction).lstrip("0")
-    leading = len(whole) - 1 if whole.strip("0") else -(len(fraction) - len(fraction.lstrip("0"))) - 1
-    return sign, digits.rstrip("0"), leading + int(exponent or "0")
+    mantissa = written.partition("e")[0].lstrip("-")
+    digits = mantissa.replace(".", "").strip("0")
+    return "-" if written.startswith("-") else "", digits, Decimal(written).adjusted()
 
 
 def _layout(sign: str, digits: str, exponent: int, fixed_below: int) -> str:
@@ -175,8 +163,8 @@ def _layout(sign: str, digits: str, exponent: int, fixed_below: int) -> str:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("cast", ("text",), "double", double_in),
-    Signature("cast", ("text",), "real", real_in),
-    Signature("cast", ("double",), "text", double_out),
-    Signature("cast", ("real",), "text", real_out),
+    *declare("cast(text) -> double", double_in),
+    *declare("cast(text) -> real", real_in),
+    *declare("cast(double) -> text", double_out),
+    *declare("cast(real) -> text", real_out),
 )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
 
-from dataflow.pipelines.pg_functions.signatures import Signature, overloads
+from dataflow.pipelines.pg_functions.signatures import Signature, declare_each
 
 INFINITY, NAN = math.inf, math.nan
 OVERFLOW = "value out of range: overflow"
@@ -124,10 +124,6 @@ def _whole(call: Callable[[float], int], value: float) -> float:
     return math.copysign(float(call(value)), value) if math.isfinite(value) else value
 
 
-def sign(value: float) -> float:
-    return float((value > 0) - (value < 0))
-
-
 def sort_key(value: float) -> tuple[bool, float]:
     """NaN equals itself and is greater than every number."""
     return (True, 0.0) if math.isnan(value) else (False, value)
@@ -139,27 +135,27 @@ def _not_overflown(found: float, *operands: float) -> float:
     return found
 
 
-_ARITHMETIC = (("+", add), ("-", subtract), ("*", multiply), ("/", divide))
-_DOUBLE_FUNCTIONS = (
-    ("sqrt |/", square_root),
-    ("cbrt ||/", math.cbrt),
-    ("exp", exponential),
-    ("ln", partial(_logarithm, math.log)),
-    ("log log10", partial(_logarithm, math.log10)),
-    ("round", round_even),
-    ("trunc", partial(_whole, math.trunc)),
-    ("ceil ceiling", partial(_whole, math.ceil)),
-    ("floor", partial(_whole, math.floor)),
-    ("sign", sign),
-)
+_ARITHMETIC: dict[str, Callable[[float, float], float]] = {
+    "+": add,
+    "-": subtract,
+    "*": multiply,
+    "/": divide,
+}
+_FUNCTIONS: dict[str, Callable[[float], float]] = {
+    "sqrt, |/": square_root,
+    "cbrt, ||/": math.cbrt,
+    "exp": exponential,
+    "ln": partial(_logarithm, math.log),
+    "log, log10": partial(_logarithm, math.log10),
+    "round": round_even,
+    "trunc": partial(_whole, math.trunc),
+    "ceil, ceiling": partial(_whole, math.ceil),
+    "floor": partial(_whole, math.floor),
+    "sign": lambda value: float((value > 0) - (value < 0)),
+}
 
 SIGNATURES: tuple[Signature, ...] = (
-    *(Signature(name, ("double", "double"), "double", call) for name, call in _ARITHMETIC),
-    *(Signature(name, ("real", "real"), "real", as_real(call)) for name, call in _ARITHMETIC),
-    *(
-        signature
-        for names, function in _DOUBLE_FUNCTIONS
-        for signature in overloads(names, ("double",), "double", function)
-    ),
-    *overloads("power pow ^", ("double", "double"), "double", power),
+    *declare_each("{}(double, double) -> double", _ARITHMETIC | {"power, pow, ^": power}),
+    *declare_each("{}(real, real) -> real", {name: as_real(call) for name, call in _ARITHMETIC.items()}),
+    *declare_each("{}(double) -> double", _FUNCTIONS),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -15,11 +17,14 @@ IYY IY I J MI MM MONTH MON MS OF P.M. PM Q RM SSSSS SSSS SS TZH TZM TZ US WW W Y
 _UPPER = _WRITTEN_KEYWORDS.split()
 _MIXED = ("Day", "Dy", "Month", "Mon")
 KEYWORDS = (*_MIXED, *_UPPER, *(name.lower() for name in _UPPER))
-_BY_LETTER = {
-    letter: tuple(name for name in KEYWORDS if name[0] == letter) for letter in {name[0] for name in KEYWORDS}
-}
 _NUMBER_UPPER = ("B", "C", "D", "EEEE", "FM", "G", "L", "MI", "PL", "PR", "RN", "SG", "SP", "S", "TH", "V")
 _NUMBER_KEYWORDS = (",", ".", "0", "9", *_NUMBER_UPPER, *(name.lower() for name in _NUMBER_UPPER))
+# Quoted characters, in which a backslash escapes the next one; or one character.
+_LITERAL = r'"((?:\\.|[^"\\]|\\\Z)*)"?|(\\"|.)'
+_TIME_NODE = re.compile(
+    rf"(FM|fm|TM|tm)?(?:({'|'.join(map(re.escape, KEYWORDS))})(TH|th|SP)?|{_LITERAL})?", re.DOTALL
+)
+_NUMBER_NODE = re.compile(rf"({'|'.join(map(re.escape, _NUMBER_KEYWORDS))})|{_LITERAL}", re.DOTALL)
 
 
 class Node(NamedTuple):
@@ -41,41 +46,19 @@ class Node(NamedTuple):
 def parse_picture(picture: str) -> tuple[Node, ...]:
     """The nodes of a format template."""
     nodes: list[Node] = []
-    place = 0
-    while place < len(picture):
-        prefix = picture[place : place + 2]
-        fill, localized = prefix in ("FM", "fm"), prefix in ("TM", "tm")
-        if fill or localized:
-            place += 2
-        if keyword := _find_keyword(picture, place):
-            place += len(keyword)
-            suffix = picture[place : place + 2]
-            place += 2 if suffix in ("TH", "th", "SP") else 0
-            nodes.append(Node("keyword", keyword, fill, localized, suffix if suffix in ("TH", "th") else ""))
-        elif picture[place : place + 1] == '"':
-            place = read_quoted(picture, place + 1, nodes)
-        elif place < len(picture):
-            place += picture[place : place + 2] == '\\"'
-            nodes.append(_read_character(picture[place]))
-            place += 1
+    for prefix, keyword, suffix, quoted, character in _TIME_NODE.findall(picture):
+        if keyword:
+            ordinal = suffix if suffix in ("TH", "th") else ""
+            nodes.append(Node("keyword", keyword, prefix in ("FM", "fm"), prefix in ("TM", "tm"), ordinal))
+        elif character:
+            nodes.append(_read_character(character[-1]))
+        else:
+            nodes += _list_quoted(quoted)
     return tuple(nodes)
 
 
-def _find_keyword(picture: str, place: int) -> str | None:
-    found = _BY_LETTER.get(picture[place : place + 1], ())
-    return next((name for name in found if picture.startswith(name, place)), None)
-
-
-def read_quoted(picture: str, place: int, nodes: list[Node]) -> int:
-    """Add the characters up to the closing quote, and return the position after it."""
-    while place < len(picture):
-        if picture[place] == '"':
-            return place + 1
-        if picture[place] == "\\" and place + 1 < len(picture):
-            place += 1
-        nodes.append(Node("character", picture[place]))
-        place += 1
-    return place
+def _list_quoted(quoted: str) -> Iterator[Node]:
+    return (Node("character", character) for character in re.sub(r"(?s)\\(.)", r"\1", quoted))
 
 
 def _read_character(character: str) -> Node:
@@ -117,20 +100,32 @@ def parse_number_picture(picture: str) -> NumberPicture:
     """Parse a format template; ValueError if keywords contradict each other."""
     nodes: list[Node] = []
     summary = _Summary()
-    place = 0
-    while place < len(picture):
-        keyword = next((name for name in _NUMBER_KEYWORDS if picture.startswith(name, place)), None)
+    for keyword, quoted, character in _NUMBER_NODE.findall(picture):
         if keyword:
             nodes.append(Node("keyword", keyword))
             summary.add(keyword.upper())
-            place += len(keyword)
-        elif picture[place] == '"':
-            place = read_quoted(picture, place + 1, nodes)
         else:
-            place += picture[place : place + 2] == '\\"'
-            nodes.append(Node("character", picture[place]))
-            place += 1
+            nodes += [Node("character", character[-1])] if character else _list_quoted(quoted)
     return summary.finish(tuple(nodes))
+
+
+# The flags that exclude a keyword, and why.
+_NO_POINT = ("V", 'cannot use "V" and decimal point together')
+_EXCLUDING: dict[str, tuple[tuple[str, str], ...]] = {
+    **dict.fromkeys("90", (("PR", '"{}" must be ahead of "PR"'),)),
+    **dict.fromkeys(".D", ((".", "multiple decimal points"), _NO_POINT)),
+    "V": ((".", _NO_POINT[1]),),
+    "S": (("S", 'cannot use "S" twice'), ("PL MI PR", 'cannot use "S" and "PL"/"MI"/"SG"/"PR" together')),
+    **dict.fromkeys(("MI", "PL", "SG"), (("S", 'cannot use "S" and "{}" together'),)),
+    "PR": (("S PL MI", 'cannot use "PR" and "S"/"PL"/"MI"/"SG" together'),),
+    "RN": (("RN", 'cannot use "RN" twice'),),
+    "EEEE": (
+        ("EEEE", 'cannot use "EEEE" twice'),
+        ("B FM S PR MI PL RN V", '"EEEE" is incompatible with other formats'),
+    ),
+}
+_FLAGS = {name: {name} for name in (".", "V", "S", "MI", "PL", "PR", "RN", "EEEE", "FM")}
+_FLAGS |= {"D": {"."}, "SG": {"MI", "PL"}}
 
 
 class _Summary:
@@ -147,25 +142,21 @@ class _Summary:
     def add(self, name: str) -> None:
         if "EEEE" in self.flags and name != "EEEE":
             raise ValueError('"EEEE" must be the last pattern used')
+        for others, problem in _EXCLUDING.get(name, ()):
+            if not self.flags.isdisjoint(others.split()):
+                raise ValueError(problem.format(name))
         if name in ("9", "0"):
             self._add_digit(name)
-        elif name in (".", "D", "V"):
-            self._add_point(name)
-        elif name in ("S", "MI", "PL", "SG", "PR"):
-            self._add_sign(name)
-        elif name == "B":
-            if not self.before and not self.after and "0" not in self.flags:
-                self.flags.add("B")
-        elif name == "FM":
-            self.flags.add("FM")
-        elif name in ("RN", "EEEE"):
-            self._add_style(name)
+        elif name == "S":
+            self.sign_place = "last" if "." in self.flags else "first"
+            self.before_sign = self.before
+        elif name == "B" and not self.before and not self.after and "0" not in self.flags:
+            self.flags.add("B")
+        self.flags |= _FLAGS.get(name, set())
         if "RN" in self.flags and self.flags - {"RN", "FM"}:
             raise ValueError('"RN" is incompatible with other formats')
 
     def _add_digit(self, name: str) -> None:
-        if "PR" in self.flags:
-            raise ValueError(f'"{name}" must be ahead of "PR"')
         if name == "9" and "V" in self.flags:
             self.shifted += 1
             return
@@ -177,44 +168,3 @@ class _Summary:
         self.before += not is_after
         if name == "0":
             self.zero_end = self.before + self.after
-
-    def _add_point(self, name: str) -> None:
-        if name == "V":
-            if "." in self.flags:
-                raise ValueError('cannot use "V" and decimal point together')
-            self.flags.add("V")
-            return
-        if "." in self.flags:
-            raise ValueError("multiple decimal points")
-        if "V" in self.flags:
-            raise ValueError('cannot use "V" and decimal point together')
-        self.flags.add(".")
-
-    def _add_sign(self, name: str) -> None:
-        if name == "S":
-            self._add_anchored_sign()
-            return
-        if name == "PR":
-            if self.flags & {"S", "PL", "MI"}:
-                raise ValueError('cannot use "PR" and "S"/"PL"/"MI"/"SG" together')
-            self.flags.add("PR")
-            return
-        if "S" in self.flags:
-            raise ValueError(f'cannot use "S" and "{name}" together')
-        self.flags |= {"MI", "PL"} if name == "SG" else {name}
-
-    def _add_anchored_sign(self) -> None:
-        if "S" in self.flags:
-            raise ValueError('cannot use "S" twice')
-        if self.flags & {"PL", "MI", "PR"}:
-            raise ValueError('cannot use "S" and "PL"/"MI"/"SG"/"PR" together')
-        self.flags.add("S")
-        self.sign_place = "last" if "." in self.flags else "first"
-        self.before_sign = self.before
-
-    def _add_style(self, name: str) -> None:
-        if name in self.flags:
-            raise ValueError(f'cannot use "{name}" twice')
-        if name == "EEEE" and self.flags & {"B", "FM", "S", "PR", "MI", "PL", "RN", "V"}:
-            raise ValueError('"EEEE" is incompatible with other formats')
-        self.flags.add(name)

@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 from calendar import isleap
-from typing import NoReturn
 
-from dataflow.pipelines.pg_functions.civil import (
-    EPOCH_JULIAN,
-    Moment,
-    days_in_month,
-    from_days,
-    iso_year_start,
-)
+from dataflow.pipelines.pg_functions import civil
 from dataflow.pipelines.pg_functions.format_pictures import Node
 from dataflow.pipelines.pg_functions.integers import cut, modulo
 from dataflow.pipelines.pg_functions.intervals import SECOND
@@ -46,20 +39,20 @@ class FieldSum:
         self.year, self.month, self.day = 0, 1, 1
         self.known: set[str] = set()
 
-    def finish(self) -> Moment:
+    def finish(self) -> civil.Moment:
         hour, minute, second = self._find_time()
         self._find_year()
         self._find_day()
         micros = self.fields.millis * 1000 + self.fields.micros
         self._check_date()
         is_time = 0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60 and 0 <= micros < SECOND
-        if not is_time or abs(self.fields.millis * 1000) >= 2**31:
-            self._refuse()
+        self._expect(is_time and abs(self.fields.millis * 1000) < 2**31)
         self._find_zone()
-        return Moment(self.year, self.month, self.day, hour, minute, second, micros)
+        return civil.Moment(self.year, self.month, self.day, hour, minute, second, micros)
 
-    def _refuse(self) -> NoReturn:
-        raise ValueError(f'date/time field value out of range: "{self.text}"')
+    def _expect(self, is_in_range: bool) -> None:
+        if not is_in_range:
+            raise ValueError(f'date/time field value out of range: "{self.text}"')
 
     def _find_time(self) -> tuple[int, int, int]:
         fields = self.fields
@@ -90,17 +83,16 @@ class FieldSum:
             self.year = (century - 1) * 100 + 1 if century >= 0 else century * 100 + 1
         else:
             return
-        if not -(2**31) <= self.year < 2**31:
-            self._refuse()
+        self._expect(-(2**31) <= self.year < 2**31)
         self.known.add("year")
 
     def _find_day(self) -> None:
         fields = self.fields
         if fields.julian:
-            self._set_days(fields.julian - EPOCH_JULIAN)
+            self._set_days(fields.julian - civil.EPOCH_JULIAN)
         if fields.week and fields.convention == "iso":
             weekday = (fields.weekday - 2 if fields.weekday > 1 else 6) if fields.weekday else 0
-            self._set_days(iso_year_start(self.year) + (fields.week - 1) * 7 + weekday)
+            self._set_days(civil.iso_year_start(self.year) + (fields.week - 1) * 7 + weekday)
         elif fields.week:
             fields.day_of_year = self._fit((fields.week - 1) * 7 + 1)
         if fields.week_of_month:
@@ -119,32 +111,28 @@ class FieldSum:
         if not self.year and not fields.is_before_christ:
             raise ValueError("cannot calculate day of year without year information")
         if fields.convention == "iso":
-            self._set_days(iso_year_start(self.year) + fields.day_of_year - 1)
+            self._set_days(civil.iso_year_start(self.year) + fields.day_of_year - 1)
             return
         ends = [0]
         for month in range(1, 13):
-            ends.append(ends[-1] + days_in_month(2000 if isleap(self.year) else 2001, month))
+            ends.append(ends[-1] + civil.days_in_month(2000 if isleap(self.year) else 2001, month))
         month = next((month for month in range(1, 13) if fields.day_of_year <= ends[month]), 13)
         self.month = month if self.month <= 1 else self.month
         self.day = fields.day_of_year - ends[month - 1] if self.day <= 1 else self.day
         self.known |= {"month", "day"}
 
     def _set_days(self, days: int) -> None:
-        self.year, self.month, self.day = from_days(days)
+        self.year, self.month, self.day = civil.from_days(days)
         self.known |= {"year", "month", "day"}
 
     def _fit(self, value: int) -> int:
-        if not -(2**31) <= value < 2**31:
-            self._refuse()
+        self._expect(-(2**31) <= value < 2**31)
         return value
 
     def _check_date(self) -> None:
-        if "month" in self.known and not 1 <= self.month <= 12:
-            self._refuse()
-        if "day" in self.known and not 1 <= self.day <= 31:
-            self._refuse()
-        if len(self.known) == 3 and self.day > days_in_month(self.year, self.month):
-            self._refuse()
+        self._expect("month" not in self.known or 1 <= self.month <= 12)
+        self._expect("day" not in self.known or 1 <= self.day <= 31)
+        self._expect(len(self.known) < 3 or self.day <= civil.days_in_month(self.year, self.month))
 
     def _find_zone(self) -> None:
         fields = self.fields

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from functools import cache
 
 from dataflow.pipelines.pg_functions import numeric, numeric_powers
 from dataflow.pipelines.pg_functions.format_pictures import NumberPicture, parse_number_picture
-from dataflow.pipelines.pg_functions.integers import SPACE
-from dataflow.pipelines.pg_functions.number_formats import ROMAN_WIDTH, write_roman
-from dataflow.pipelines.pg_functions.numeric_text import fit_precision, parse
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.number_formats import write_roman
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
+
+ROMAN = re.compile(r"[ \t-\r]*([IVXLCDMivxlcdm]{0,15})")
 
 
 def read_number(text: str, picture: str) -> Decimal | None:
@@ -19,8 +20,8 @@ def read_number(text: str, picture: str) -> Decimal | None:
         return None
     parsed = parse_number_picture(picture)
     reader = _Reader(text, parsed)
-    found = parse(reader.read())
-    found = fit_precision(
+    found = numeric.parse(reader.read())
+    found = numeric.fit_precision(
         found, (reader.roman_width or parsed.before) + parsed.shifted + reader.after, reader.after
     )
     if "V" not in parsed.flags:
@@ -130,14 +131,11 @@ class _Reader:
             self.sign = self._at()
 
     def _read_roman(self) -> int:
-        while self.place < len(self.text) and self._at() in SPACE:
-            self.place += 1
-        start = self.place
-        while self.place - start < ROMAN_WIDTH and self._at() and self._at() in "IVXLCDMivxlcdm":
-            self.place += 1
-        number = _list_numerals().get(self.text[start : self.place].upper())
-        if number is None:
+        found = ROMAN.match(self.text, self.place)
+        number = _list_numerals().get(found[1].upper()) if found else None
+        if not found or number is None:
             raise ValueError("invalid Roman numeral")
+        self.place = found.end()
         return number
 
 
@@ -146,4 +144,4 @@ def _list_numerals() -> dict[str, int]:
     return {write_roman(number): number for number in range(1, 4000)}
 
 
-SIGNATURES: tuple[Signature, ...] = (Signature("to_number", ("text", "text"), "numeric", read_number),)
+SIGNATURES: tuple[Signature, ...] = (*declare("to_number(text, text) -> numeric", read_number),)

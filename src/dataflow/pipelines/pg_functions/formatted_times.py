@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from dataflow.pipelines.pg_functions.civil import Moment, check_timestamp, find_days, to_micros
+from dataflow.pipelines.pg_functions import civil
 from dataflow.pipelines.pg_functions.datetime_fields import DAYS, MONTHS
 from dataflow.pipelines.pg_functions.format_pictures import Node, is_separator, parse_picture
 from dataflow.pipelines.pg_functions.formatted_fields import Fields, FieldSum
 from dataflow.pipelines.pg_functions.integers import SPACE
 from dataflow.pipelines.pg_functions.intervals import SECOND
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
 from dataflow.pipelines.pg_functions.time_formats import ROMAN
 from dataflow.pipelines.pg_functions.timestamps import to_precision
 from dataflow.pipelines.pg_functions.zones import find_abbreviation
@@ -25,36 +25,28 @@ _SHORT_MONTHS, _SHORT_DAYS = [name[:3] for name in MONTHS], [name[:3] for name i
 _THOUSANDS = re.compile(r"\s*([+-]?[0-9]+),\s*([+-][0-9]{1,2}|[0-9]{1,3})", re.ASCII)
 # The field for a number, and its number of digits if another number follows directly.
 _NUMBERS = {
-    "HH": ("hour", 2),
-    "HH12": ("hour", 2),
-    "HH24": ("hour", 2),
-    "MI": ("minute", 2),
-    "SS": ("second", 2),
-    "MS": ("millis", 3),
-    "US": ("micros", 6),
-    **{f"FF{digits}": ("micros", digits) for digits in range(1, 7)},
-    "SSSS": ("seconds_of_day", 4),
-    "SSSSS": ("seconds_of_day", 5),
-    "MM": ("month", 2),
-    "DDD": ("day_of_year", 3),
-    "IDDD": ("day_of_year", 3),
-    "DD": ("day", 2),
-    "D": ("weekday", 1),
-    "ID": ("weekday", 1),
-    "WW": ("week", 2),
-    "IW": ("week", 2),
-    "Q": ("", 1),
-    "CC": ("century", 2),
-    "YYYY": ("year", 4),
-    "IYYY": ("year", 4),
-    "YYY": ("year", 3),
-    "IYY": ("year", 3),
-    "YY": ("year", 2),
-    "IY": ("year", 2),
-    "Y": ("year", 1),
-    "I": ("year", 1),
-    "W": ("week_of_month", 1),
-    "J": ("julian", 1),
+    name: (field, digits)
+    for field, digits, names in (
+        ("hour", 2, "HH HH12 HH24"),
+        ("minute", 2, "MI"),
+        ("second", 2, "SS"),
+        ("millis", 3, "MS"),
+        *(("micros", digits, f"FF{digits}") for digits in range(1, 7)),
+        ("micros", 6, "US"),
+        ("seconds_of_day", 4, "SSSS"),
+        ("seconds_of_day", 5, "SSSSS"),
+        *(("year", digits, f"{'Y' * digits} I{'Y' * (digits - 1)}") for digits in range(1, 5)),
+        ("century", 2, "CC"),
+        ("", 1, "Q"),
+        ("month", 2, "MM"),
+        ("day_of_year", 3, "DDD IDDD"),
+        ("day", 2, "DD"),
+        ("weekday", 1, "D ID"),
+        ("week", 2, "WW IW"),
+        ("week_of_month", 1, "W"),
+        ("julian", 1, "J"),
+    )
+    for name in names.split()
 }
 _DIGITS = frozenset((*_NUMBERS, "Y,YYY", "TZM"))  # the keywords whose text starts with a digit
 
@@ -62,7 +54,7 @@ _DIGITS = frozenset((*_NUMBERS, "Y,YYY", "TZM"))  # the keywords whose text star
 def read_date(text: str, picture: str) -> int:
     """to_date."""
     moment, _ = _read(text, picture)
-    days = find_days(*moment[:3])
+    days = civil.find_days(*moment[:3])
     if days is None:
         raise ValueError(f'date out of range: "{text}"')
     return days
@@ -71,13 +63,13 @@ def read_date(text: str, picture: str) -> int:
 def read_timestamp(text: str, picture: str) -> int:
     """to_timestamp of a string; the zone defaults to UTC."""
     moment, fields = _read(text, picture)
-    local = to_micros(moment)
+    local = civil.to_micros(moment)
     offset = fields.zone.offset_of_local(local // SECOND) if fields.zone else 0
-    found = check_timestamp(local - offset * SECOND)
+    found = civil.check_timestamp(local - offset * SECOND)
     return to_precision(found, fields.precision) if fields.precision else found
 
 
-def _read(text: str, picture: str) -> tuple[Moment, Fields]:
+def _read(text: str, picture: str) -> tuple[civil.Moment, Fields]:
     fields = Fields()
     _Reader(text, parse_picture(picture), fields).read()
     moment = FieldSum(fields, text).finish()
@@ -275,6 +267,6 @@ def _nearest_to_2020(year: int) -> int:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("to_date", ("text", "text"), "date", read_date),
-    Signature("to_timestamp", ("text", "text"), "timestamptz", read_timestamp),
+    *declare("to_date(text, text) -> date", read_date),
+    *declare("to_timestamp(text, text) -> timestamptz", read_timestamp),
 )

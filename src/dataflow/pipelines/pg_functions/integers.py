@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare_each
 
 BITS = {"smallint": 16, "integer": 32, "bigint": 64}
 SPACE = " \t\n\v\f\r"
@@ -17,6 +18,7 @@ NUMBER = re.compile(
     r"[ \t-\r]*([-+]?)"
     r"(?:0[xX]((?:_?[0-9a-fA-F])+)|0[oO]((?:_?[0-7])+)|0[bB]((?:_?[01])+)|([0-9]+(?:_[0-9]+)*))"
 )
+MOST_DIGITS = 70  # more than any type has in base 2
 BASES = (16, 8, 2, 10)  # of the groups after the sign
 
 
@@ -28,12 +30,9 @@ def read_integer(kind: str, text: str) -> int:
     sign, *written = found.groups()
     base, digits = next((base, part) for base, part in zip(BASES, written, strict=True) if part is not None)
     beyond = 1 << (BITS[kind] - 1)
-    number = 0
-    for digit in digits.replace("_", ""):
-        if number > beyond // base:  # detected before any later error
-            raise ValueError(f'value "{text}" is out of range for type {kind}')
-        number = number * base + int(digit, 16)
-    if text[found.end() :].strip(SPACE):
+    number = int(digits.replace("_", "").lstrip("0")[:MOST_DIGITS] or "0", base)
+    # A number that is out of range before its last digit is refused before anything after it.
+    if number // base <= beyond // base and text[found.end() :].strip(SPACE):
         raise ValueError(f'invalid input syntax for type {kind}: "{text}"')
     if number > beyond or (number == beyond and sign != "-"):
         raise ValueError(f'value "{text}" is out of range for type {kind}')
@@ -72,38 +71,36 @@ def _shift_left(kind: str, value: int, places: int) -> int:
     return ((value << (places & _mask(kind))) + limit) % (2 * limit) - limit
 
 
-def _shift_right(kind: str, value: int, places: int) -> int:
-    return value >> (places & _mask(kind))
-
-
 def _mask(kind: str) -> int:
     """Processors use only the low bits of a shift count; a smallint is shifted as an integer."""
     return 63 if kind == "bigint" else 31
 
 
-def _fitted(kind: str, call: Callable[[int, int], int], left: int, right: int) -> int:
+def _fitted(call: Callable[[int, int], int], kind: str, left: int, right: int) -> int:
     return fit(call(left, right), kind)
 
 
-_BITWISE = (("&", operator.and_), ("|", operator.or_), ("#", operator.xor))
+def _by_kind(call: Callable[..., Any], *kinds: str) -> dict[str, Callable[..., Any]]:
+    """The function for each kind, which is its first argument."""
+    return {kind: partial(call, kind) for kind in kinds}
 
 
-def _list_signatures() -> Iterator[Signature]:
-    for kind in BITS:
-        pair = (kind, kind)
-        yield Signature("cast", ("text",), kind, partial(read_integer, kind))
-        yield Signature("mod", pair, kind, modulo)
-        for name, call in _BITWISE:
-            yield Signature(name, pair, kind, call)
-        yield Signature("~", (kind,), kind, operator.invert)
-        yield Signature("<<", (kind, "integer"), kind, partial(_shift_left, kind))
-        yield Signature(">>", (kind, "integer"), kind, partial(_shift_right, kind))
-    for kind in ("integer", "bigint"):
-        yield Signature("gcd", (kind, kind), kind, partial(_fitted, kind, math.gcd))
-        yield Signature("lcm", (kind, kind), kind, partial(_fitted, kind, math.lcm))
-        for style in ("hex", "oct", "bin"):
-            call = partial(_write_in_base, {"hex": "x", "oct": "o", "bin": "b"}[style], kind)
-            yield Signature(f"to_{style}", (kind,), "text", call)
+_WIDE = ("integer", "bigint")
 
-
-SIGNATURES: tuple[Signature, ...] = tuple(_list_signatures())
+SIGNATURES: tuple[Signature, ...] = (
+    *declare_each("cast(text) -> {}", _by_kind(read_integer, *BITS)),
+    *declare_each("mod({}, {}) -> {}", dict.fromkeys(BITS, modulo)),
+    *declare_each("&({}, {}) -> {}", dict.fromkeys(BITS, operator.and_)),
+    *declare_each("|({}, {}) -> {}", dict.fromkeys(BITS, operator.or_)),
+    *declare_each("#({}, {}) -> {}", dict.fromkeys(BITS, operator.xor)),
+    *declare_each("~({}) -> {}", dict.fromkeys(BITS, operator.invert)),
+    *declare_each("<<({}, integer) -> {}", _by_kind(_shift_left, *BITS)),
+    *declare_each(
+        ">>({}, integer) -> {}", _by_kind(lambda kind, value, places: value >> (places & _mask(kind)), *BITS)
+    ),
+    *declare_each("gcd({}, {}) -> {}", _by_kind(partial(_fitted, math.gcd), *_WIDE)),
+    *declare_each("lcm({}, {}) -> {}", _by_kind(partial(_fitted, math.lcm), *_WIDE)),
+    *declare_each("to_hex({}) -> text", _by_kind(partial(_write_in_base, "x"), *_WIDE)),
+    *declare_each("to_oct({}) -> text", _by_kind(partial(_write_in_base, "o"), *_WIDE)),
+    *declare_each("to_bin({}) -> text", _by_kind(partial(_write_in_base, "b"), *_WIDE)),
+)

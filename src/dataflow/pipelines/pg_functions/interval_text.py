@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import re
 
-from dataflow.pipelines.pg_functions.datetime_fields import (
-    SPECIAL,
-    TEXT,
-    TIME,
-    ZONE,
-    DatetimeField,
-    Malformed,
-    OutOfRange,
-    find_unit,
-    find_word,
-    split_fields,
-)
+from dataflow.pipelines.pg_functions import datetime_fields
+from dataflow.pipelines.pg_functions.datetime_fields import Malformed, OutOfRange, expect, expect_range
 from dataflow.pipelines.pg_functions.floats import round_even
 from dataflow.pipelines.pg_functions.integers import cut
 from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND, checked
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare
 
 _MICROS = {"microsecond": 1, "millisecond": 1000, "second": SECOND, "minute": MINUTE, "hour": HOUR}
 _YEARS = {"year": 1, "decade": 10, "century": 100, "millennium": 1000}
@@ -32,7 +22,7 @@ def parse(text: str) -> Interval:
     """Parse an interval."""
     try:
         try:
-            return _Reading().read(split_fields(text))
+            return _Reading().read(datetime_fields.split_fields(text))
         except Malformed:
             return _IsoReading(text).read()
     except OutOfRange:
@@ -75,8 +65,9 @@ class _Sums:
         self.micros = _fit(self.micros + whole + (rest > 0.5) - (rest < -0.5), 64)
 
     def finish(self, sign: int) -> Interval:
-        if sign < 0 and (-(2**31) in (self.years, self.months, self.days) or self.micros == -(2**63)):
-            raise OutOfRange("")
+        expect_range(
+            sign >= 0 or (-(2**31) not in (self.years, self.months, self.days) and self.micros != -(2**63))
+        )
         months = self.years * 12 + self.months
         return checked(sign * months, sign * self.days, sign * self.micros)
 
@@ -90,33 +81,31 @@ class _Reading(_Sums):
         self.has_waiting_unit = False
         self.seen: set[str] = set()
 
-    def read(self, fields: list[DatetimeField]) -> Interval:
+    def read(self, fields: list[datetime_fields.DatetimeField]) -> Interval:
         sign = 1
         for place, field in reversed(list(enumerate(fields))):
-            if field.kind in (TEXT, SPECIAL):
+            if field.kind in (datetime_fields.TEXT, datetime_fields.SPECIAL):
                 if self._read_word(field.text) == "ago":
-                    if place != len(fields) - 1:
-                        raise Malformed(field.text)
+                    expect(place == len(fields) - 1)
                     sign = -1
-            elif field.kind == TIME or (field.kind == ZONE and self._is_clock(field.text[1:])):
+            elif field.kind == datetime_fields.TIME or (
+                field.kind == datetime_fields.ZONE and self._is_clock(field.text[1:])
+            ):
                 self._read_clock(field.text)
             else:
                 self._read_number(field.text)
-        if not self.seen or self.has_waiting_unit:
-            raise Malformed("")
+        expect(self.seen and not self.has_waiting_unit)
         return self.finish(sign)
 
     def _read_word(self, text: str) -> str:
-        if self.has_waiting_unit:
-            raise Malformed(text)
-        if unit := find_unit(text):
+        expect(not self.has_waiting_unit)
+        if unit := datetime_fields.find_unit(text):
             self.unit, self.has_waiting_unit = unit, unit != "ago"
             return unit
-        kind, value = find_word(text) or ("", "")
+        kind, value = datetime_fields.find_word(text) or ("", "")
         if kind == "reserved" and value == "infinity":
             raise ValueError("infinite intervals are not supported")
-        if kind != "ignored":
-            raise Malformed(text)
+        expect(kind == "ignored")
         self.unit = "second"
         return ""
 
@@ -140,16 +129,14 @@ class _Reading(_Sums):
         unit = self.unit
         if match[3] is not None:
             unit, months = "month", _fit(int(match[3]), 32)
-            if months >= 12:
-                raise OutOfRange(text)
+            expect_range(months < 12)
             whole = _fit(whole * 12 + (-months if text[0] == "-" else months), 64)
         self.add_unit(unit, whole, part)
         self._see(_CLOCK_FIELDS - {"hour", "minute"} if unit == "second" and part else {unit})
         self.unit, self.has_waiting_unit = "day" if unit == "hour" else unit, False
 
     def _see(self, units: frozenset[str] | set[str]) -> None:
-        if self.seen & units:
-            raise Malformed("")
+        expect(not (self.seen & units))
         self.seen |= units
 
 
@@ -162,8 +149,7 @@ def read_clock(text: str) -> int:
     seconds = _fit(int(match[3] or 0), 32)
     if match[3] is None and match[4] is not None:
         hours, minutes, seconds = 0, _fit(hours, 32), minutes
-    if minutes > 59 or seconds > 60:
-        raise OutOfRange(text)
+    expect_range(minutes <= 59 and seconds <= 60)
     fraction = int(round_even(float(f"0.{match[4] or 0}") * SECOND))
     return _fit(hours * HOUR + minutes * MINUTE + seconds * SECOND + fraction, 64)
 
@@ -181,11 +167,11 @@ class _IsoReading(_Sums):
         self.is_date, self.has_field = True, False
 
     def read(self) -> Interval:
-        if len(self.text) < 2 or self.text[0] != "P":
-            raise Malformed(self.text)
+        expect(len(self.text) >= 2 and self.text[0] == "P")
         while self.place < len(self.text):
             if self.text[self.place] == "T":
-                self._begin_time()
+                self.place += 1
+                self.is_date = self.has_field = False
                 continue
             start = self.place
             whole, part = self._read_number()
@@ -197,10 +183,6 @@ class _IsoReading(_Sums):
             elif self._read_alternative(start, letter, whole, part):
                 break
         return self.finish(1)
-
-    def _begin_time(self) -> None:
-        self.place += 1
-        self.is_date = self.has_field = False
 
     def _take(self) -> str:
         letter = self.text[self.place : self.place + 1]
@@ -214,16 +196,14 @@ class _IsoReading(_Sums):
         self.place = match.end()
         value = float(match[0])
         if abs(value) > 1e15:
-            raise Malformed(self.text) if abs(value) > 1e308 else OutOfRange(self.text)
+            raise (Malformed(self.text) if abs(value) > 1e308 else OutOfRange(self.text))
         return int(value), value - int(value)
 
     def _read_alternative(self, start: int, letter: str, whole: int, part: float) -> bool:
         """Read a date or time without letters; True if the text ends with it."""
-        if self.has_field or letter not in (("", "T", "-") if self.is_date else ("", ":")):
-            raise Malformed(self.text)
-        digits = re.match(r"[0-9]*", self.text[start:].lstrip("-"))
-        width = digits.end() if digits else 0
-        if letter in ("", "T") and width == (8 if self.is_date else 6):
+        expect(not self.has_field and letter in (("", "T", "-") if self.is_date else ("", ":")))
+        packed = re.compile("-*[0-9]{8}(?![0-9])" if self.is_date else "-*[0-9]{6}(?![0-9])")
+        if letter in ("", "T") and packed.match(self.text, start):
             self._add_packed(whole, part)
             self.is_date = False
             return letter == ""
@@ -232,30 +212,25 @@ class _IsoReading(_Sums):
         for unit in units[1:] if letter in ("-", ":") else ():
             self.add_unit(unit, *self._read_number())
             letter = self._take()
-            if letter == ("-" if self.is_date else ":") and unit != units[-1]:
-                continue
-            break
-        if letter == "T" and self.is_date:
-            self.is_date = False
-            return False
-        if letter:
-            raise Malformed(self.text)
-        return True
+            if letter != ("-" if self.is_date else ":"):
+                break
+        is_time_next = letter == "T" and self.is_date
+        self.is_date = self.is_date and not is_time_next
+        expect(not letter or is_time_next)
+        return not is_time_next
 
     def _add_packed(self, whole: int, part: float) -> None:
-        high, middle, low = cut(whole, 10_000), cut(whole, 100), whole
-        middle -= high * 100
-        low -= cut(whole, 100) * 100
         units = ("year", "month", "day") if self.is_date else ("hour", "minute", "second")
-        for unit, number in zip(units, (high, middle, low), strict=True):
+        for unit, size in zip(units, (10_000, 100, 1), strict=True):
+            number = cut(whole, size)
+            whole -= number * size
             self.add_unit(unit, number, 0.0)
         self.add_part(part, DAY if self.is_date else 1)
 
 
 def _fit(value: int, bits: int) -> int:
-    if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
-        raise OutOfRange(str(value))
+    expect_range(-(1 << bits - 1) <= value < 1 << bits - 1)
     return value
 
 
-SIGNATURES: tuple[Signature, ...] = (Signature("cast", ("text",), "interval", parse),)
+SIGNATURES: tuple[Signature, ...] = (*declare("cast(text) -> interval", parse),)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataflow.pipelines.pg_functions import floats
 from dataflow.pipelines.pg_functions.floats import round_even
 from dataflow.pipelines.pg_functions.integers import cut
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature, overloads, swapped
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare, swapped
 
 SECOND = 1_000_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
@@ -31,6 +31,13 @@ def checked(months: int, days: int, micros: int) -> Interval:
     ):
         raise ValueError(OUT_OF_RANGE)
     return found
+
+
+def take_apart(value: Interval) -> tuple[int, int, int, int, int, int, int]:
+    """Years, months, days, hours, minutes, seconds and microseconds, each with its own sign."""
+    hours, rest = _cut_rest(value.micros, HOUR)
+    minutes, rest = _cut_rest(rest, MINUTE)
+    return *_cut_rest(value.months, 12), value.days, hours, minutes, *_cut_rest(rest, SECOND)
 
 
 def show(value: Interval) -> str:
@@ -164,19 +171,20 @@ def make_interval(*values: float) -> Interval:
     return checked(years * 12 + months, weeks * 7 + days, hours * HOUR + minutes * MINUTE + int(micros))
 
 
-_TWO = ("interval", "interval")
-
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("cast", ("interval",), "text", show),
-    Signature("+", _TWO, "interval", add),
-    Signature("-", _TWO, "interval", subtract),
-    Signature("-", ("interval",), "interval", negate),
-    Signature("*", ("interval", "double"), "interval", multiply),
-    Signature("*", ("double", "interval"), "interval", swapped(multiply)),
-    Signature("/", ("interval", "double"), "interval", divide),
-    Signature("justify_hours", ("interval",), "interval", justify_hours),
-    Signature("justify_days", ("interval",), "interval", justify_days),
-    Signature("justify_interval", ("interval",), "interval", justify_interval),
-    Signature("isfinite", ("interval",), "boolean", is_finite),
-    *overloads("make_interval", (*("integer",) * 6, "double"), "interval", make_interval, optional=7),
+    *declare("cast(interval) -> text", show),
+    *declare("+(interval, interval) -> interval", add),
+    *declare("-(interval, interval) -> interval", subtract),
+    *declare("-(interval) -> interval", negate),
+    *declare("*(interval, double) -> interval", multiply),
+    *declare("*(double, interval) -> interval", swapped(multiply)),
+    *declare("/(interval, double) -> interval", divide),
+    *declare("justify_hours(interval) -> interval", justify_hours),
+    *declare("justify_days(interval) -> interval", justify_days),
+    *declare("justify_interval(interval) -> interval", justify_interval),
+    *declare("isfinite(interval) -> boolean", is_finite),
+    *declare(
+        "make_interval(integer?, integer?, integer?, integer?, integer?, integer?, double?) -> interval",
+        make_interval,
+    ),
 )

@@ -7,10 +7,11 @@ from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Any, NoReturn
 
-from dataflow.pipelines.pg_functions.numeric_text import whole_form
+from dataflow.pipelines.pg_functions.numeric import whole_form
 
 BAD_SYNTAX = "invalid input syntax for type json"
 TYPE_ORDER = ("null", "string", "number", "boolean", "array", "object")
+_TYPE_NAMES = dict(zip((type(None), str, Decimal, bool, list, dict), TYPE_ORDER, strict=True))
 
 
 def read_number(written: str) -> Decimal:
@@ -99,18 +100,7 @@ def write_text(value: Any) -> str | None:
 
 def get_type(value: Any) -> str:
     """The name of a value's type."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case Decimal():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-    return "object"
+    return _TYPE_NAMES[type(value)]
 
 
 def is_scalar(value: Any) -> bool:

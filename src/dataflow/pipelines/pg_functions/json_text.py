@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
 from dataflow.pipelines.pg_functions.json_model import check_syntax, parse, quote
-from dataflow.pipelines.pg_functions.jsonb import Path, jsonb_in, read_index
-from dataflow.pipelines.pg_functions.signatures import Signature, overloads
+from dataflow.pipelines.pg_functions.jsonb import jsonb_in, read_index
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
 
 SPACE = " \t\n\r"
 _DECODER = json.JSONDecoder(parse_float=str, parse_int=str)
@@ -49,33 +49,24 @@ def list_members(document: str) -> list[tuple[str, str]]:
 
 def get_text(document: str | None) -> str | None:
     """A part as text: a string's content, NULL for null, anything else as written."""
-    if document is None:
+    if document is None or document.startswith("n"):
         return None
-    match typeof(document):
-        case "string":
-            content: str = parse(document)
-            return content
-        case "null":
-            return None
-    return document
+    content: str = parse(document) if document.startswith('"') else document
+    return content
 
 
 def field(document: str, key: str) -> str | None:
     """`document -> key`; the last duplicate key wins"""
-    if typeof(document) != "object":
-        return None
-    return dict(list_members(document)).get(key)
+    return dict(list_members(document)).get(key) if typeof(document) == "object" else None
 
 
 def item(document: str, index: int) -> str | None:
     """`document -> index`"""
-    if typeof(document) != "array":
-        return None
-    items = list_items(document)
+    items = list_items(document) if typeof(document) == "array" else []
     return items[index] if -len(items) <= index < len(items) else None
 
 
-def at_path(document: str, path: Path) -> str | None:
+def at_path(document: str, path: Iterable[str | None]) -> str | None:
     """`document #> path`"""
     found: str | None = document.strip(SPACE)
     for step in path:
@@ -91,33 +82,29 @@ def at_path(document: str, path: Path) -> str | None:
 
 def extract_path(document: str, *path: str) -> str | None:
     """json_extract_path()"""
-    return at_path(document, list(path))
+    return at_path(document, path)
 
 
 def _as_text(find: Callable[..., str | None], *arguments: Any) -> str | None:
     return get_text(find(*arguments))
 
 
-def _list_elements(document: str, purpose: str) -> list[str]:
+def array_elements(document: str, purpose: str = "call json_array_elements on") -> list[str]:
+    """Each element of an array."""
     kind = typeof(document)
     if kind != "array":
         raise ValueError(f"cannot {purpose} a {'non-array' if kind == 'object' else 'scalar'}")
     return list_items(document)
 
 
-def array_elements(document: str) -> list[str]:
-    """Each element of an array."""
-    return _list_elements(document, "call json_array_elements on")
-
-
 def array_elements_text(document: str) -> list[str | None]:
     """Each element of an array as text."""
-    return [get_text(one) for one in _list_elements(document, "call json_array_elements_text on")]
+    return list(map(get_text, array_elements(document, "call json_array_elements_text on")))
 
 
 def array_length(document: str) -> int:
     """The number of elements of an array."""
-    return len(_list_elements(document, "get array length of"))
+    return len(array_elements(document, "get array length of"))
 
 
 def object_keys(document: str) -> list[str]:
@@ -144,25 +131,22 @@ def strip_nulls(document: str, in_arrays: bool = False) -> str:
     return document.strip(SPACE)
 
 
-def _list_access() -> Iterator[Signature]:
-    for takes, mark, find in (("text", "-", field), ("integer", "-", item), ("text[]", "#", at_path)):
-        yield Signature(f"{mark}>", ("json", takes), "json", find)
-        yield Signature(f"{mark}>>", ("json", takes), "text", partial(_as_text, find))
-
-
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("cast", ("text",), "json", check_syntax),
-    Signature("cast", ("json",), "jsonb", jsonb_in),
-    Signature("cast", ("jsonb",), "json", str),
-    *_list_access(),
-    Signature("json_extract_path", ("json", "text"), "json", extract_path, variadic=True),
-    Signature(
-        "json_extract_path_text", ("json", "text"), "text", partial(_as_text, extract_path), variadic=True
-    ),
-    Signature("json_typeof", ("json",), "text", typeof),
-    Signature("json_array_elements", ("json",), "json", array_elements, is_set=True),
-    Signature("json_array_elements_text", ("json",), "text", array_elements_text, is_set=True),
-    Signature("json_array_length", ("json",), "integer", array_length),
-    Signature("json_object_keys", ("json",), "text", object_keys, is_set=True),
-    *overloads("json_strip_nulls", ("json", "boolean"), "json", strip_nulls, optional=1),
+    *declare("cast(text) -> json", check_syntax),
+    *declare("cast(json) -> jsonb", jsonb_in),
+    *declare("cast(jsonb) -> json", str),
+    *declare("->(json, text) -> json", field),
+    *declare("->>(json, text) -> text", partial(_as_text, field)),
+    *declare("->(json, integer) -> json", item),
+    *declare("->>(json, integer) -> text", partial(_as_text, item)),
+    *declare("#>(json, text[]) -> json", at_path),
+    *declare("#>>(json, text[]) -> text", partial(_as_text, at_path)),
+    *declare("json_extract_path(json, variadic text) -> json", extract_path),
+    *declare("json_extract_path_text(json, variadic text) -> text", partial(_as_text, extract_path)),
+    *declare("json_typeof(json) -> text", typeof),
+    *declare("json_array_elements(json) -> setof json", array_elements),
+    *declare("json_array_elements_text(json) -> setof text", array_elements_text),
+    *declare("json_array_length(json) -> integer", array_length),
+    *declare("json_object_keys(json) -> setof text", object_keys),
+    *declare("json_strip_nulls(json, boolean?) -> json", strip_nulls),
 )

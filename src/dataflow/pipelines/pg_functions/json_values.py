@@ -15,11 +15,10 @@ from dataflow.pipelines.pg_functions.float_text import double_in, double_out, re
 from dataflow.pipelines.pg_functions.integers import BITS, fit
 from dataflow.pipelines.pg_functions.json_model import get_type, is_scalar, parse, quote, write, write_scalar
 from dataflow.pipelines.pg_functions.jsonb import jsonb_in
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare, declare_each
 from dataflow.pipelines.pg_functions.timestamps import show_date, show_timestamp, show_timestamptz
 from dataflow.pipelines.pg_functions.value_text import boolean_to_text, bytea_out
 
-TOO_FEW = "argument list must have even number of elements"
 SQL_NAMES = {"double": "double precision"}
 JSONB_NAMES = {"number": "numeric"}  # in messages about casts
 
@@ -32,24 +31,8 @@ def _float_to_jsonb(output: Callable[[float], str], number: float) -> str:
     return write(parse(output(number))) if math.isfinite(number) else quote(output(number))
 
 
-def bytea_to_json(data: bytes) -> str:
-    """A JSON string in hex format."""
-    return quote(bytea_out(data))
-
-
-def date_to_json(days: int) -> str:
-    """A JSON string with the date."""
-    return quote(show_date(days))
-
-
-def timestamp_to_json(micros: int) -> str:
-    """A JSON string with date and time in ISO 8601."""
-    return quote(show_timestamp(micros).replace(" ", "T", 1))
-
-
-def timestamptz_to_json(micros: int) -> str:
-    """A JSON string with date, time and offset in ISO 8601."""
-    return quote(show_timestamptz(micros).replace(" ", "T", 1).replace("+00", "+00:00"))
+def _show_offset(micros: int) -> str:
+    return show_timestamptz(micros).replace(" ", "T", 1).replace("+00", "+00:00")
 
 
 TO_JSON: dict[str, Callable[[Any], str]] = {
@@ -60,10 +43,10 @@ TO_JSON: dict[str, Callable[[Any], str]] = {
     "numeric": write_scalar,
     "double": partial(_float_to_json, double_out),
     "real": partial(_float_to_json, real_out),
-    "bytea": bytea_to_json,
-    "date": date_to_json,
-    "timestamp": timestamp_to_json,
-    "timestamptz": timestamptz_to_json,
+    "bytea": lambda data: quote(bytea_out(data)),
+    "date": lambda days: quote(show_date(days)),
+    "timestamp": lambda micros: quote(show_timestamp(micros).replace(" ", "T", 1)),
+    "timestamptz": lambda micros: quote(_show_offset(micros)),
     "jsonb": str,
     "json": str,
 }
@@ -85,23 +68,23 @@ def build_array(*documents: str | None) -> str:
 
 def jsonb_build_object(*documents: str | None) -> str:
     """jsonb_build_object() of alternating keys and values."""
-    if len(documents) % 2:
-        raise ValueError(TOO_FEW)
     pairs: dict[str, Any] = {}
-    for place in range(0, len(documents), 2):
-        key = documents[place]
+    for number, (key, value) in enumerate(_pair(documents)):
         if key is None:
-            raise ValueError(f"argument {place + 1}: key must not be null")
-        value = documents[place + 1]
+            raise ValueError(f"argument {2 * number + 1}: key must not be null")
         pairs[read_key(key)] = None if value is None else parse(value)
     return write(pairs)
 
 
 def json_build_object(*documents: str | None) -> str:
     """json_build_object() of alternating keys and values."""
+    return "{" + ", ".join(_write_pair(key, value) for key, value in _pair(documents)) + "}"
+
+
+def _pair(documents: tuple[str | None, ...]) -> Iterator[tuple[str | None, str | None]]:
     if len(documents) % 2:
-        raise ValueError(TOO_FEW)
-    return "{" + ", ".join(map(_write_pair, documents[::2], documents[1::2])) + "}"
+        raise ValueError("argument list must have even number of elements")
+    return zip(documents[::2], documents[1::2], strict=True)
 
 
 def _write_pair(key: str | None, value: str | None) -> str:
@@ -162,35 +145,31 @@ def _refuse_cast(value: Any, kind: str) -> NoReturn:
     raise ValueError(f"cannot cast jsonb {JSONB_NAMES.get(found, found)} to type {SQL_NAMES.get(kind, kind)}")
 
 
-BUILDERS: dict[str, Callable[..., str]] = {
-    "jsonb_build_array": build_array,
-    "json_build_array": build_array,
-    "jsonb_build_object": jsonb_build_object,
-    "json_build_object": json_build_object,
-}
+_NUMBERS = (*BITS, "numeric", "real", "double")
 
 
-def _list_signatures() -> Iterator[Signature]:
+def _list_conversions() -> Iterator[Signature]:
     for name, converters, separator in (("json", TO_JSON, ","), ("jsonb", TO_JSONB, ", ")):
         for kind, convert in converters.items():
             convert_all = partial(_array_to_json, convert, separator)
-            yield Signature(f"to_{name}", (kind,), name, convert)
-            yield Signature(f"to_{name}", (f"{kind}[]",), name, convert_all)
-    for name, build in BUILDERS.items():
-        kind = name.partition("_")[0]
-        yield Signature(name, (), kind, build)
-        yield Signature(name, (kind,), kind, build, strict=False, variadic=True)
-    for kind in (*BITS, "numeric", "real", "double"):
-        yield Signature("cast", ("jsonb",), kind, partial(_cast_number, kind))
+            yield from declare(f"to_{name}({kind}) -> {name}", convert)
+            yield from declare(f"to_{name}({kind}[]) -> {name}", convert_all)
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    *_list_signatures(),
-    Signature("jsonb_agg", ("jsonb[]",), "jsonb", json_agg),
-    Signature("json_agg", ("json[]",), "json", json_agg),
-    Signature("jsonb_object_agg of pairs", ("jsonb[]",), "jsonb", partial(jsonb_object_agg, ordered=False)),
-    Signature(
-        "jsonb_object_agg of ordered pairs", ("jsonb[]",), "jsonb", partial(jsonb_object_agg, ordered=True)
-    ),
-    Signature("cast", ("jsonb",), "boolean", jsonb_to_boolean),
+    *_list_conversions(),
+    *declare("jsonb_build_array() -> jsonb", build_array),
+    *declare("jsonb_build_array(variadic jsonb) -> jsonb", build_array, strict=False),
+    *declare("json_build_array() -> json", build_array),
+    *declare("json_build_array(variadic json) -> json", build_array, strict=False),
+    *declare("jsonb_build_object() -> jsonb", jsonb_build_object),
+    *declare("jsonb_build_object(variadic jsonb) -> jsonb", jsonb_build_object, strict=False),
+    *declare("json_build_object() -> json", json_build_object),
+    *declare("json_build_object(variadic json) -> json", json_build_object, strict=False),
+    *declare_each("cast(jsonb) -> {}", {kind: partial(_cast_number, kind) for kind in _NUMBERS}),
+    *declare("jsonb_agg(jsonb[]) -> jsonb", json_agg),
+    *declare("json_agg(json[]) -> json", json_agg),
+    *declare("jsonb_object_agg of pairs(jsonb[]) -> jsonb", partial(jsonb_object_agg, ordered=False)),
+    *declare("jsonb_object_agg of ordered pairs(jsonb[]) -> jsonb", partial(jsonb_object_agg, ordered=True)),
+    *declare("cast(jsonb) -> boolean", jsonb_to_boolean),
 )

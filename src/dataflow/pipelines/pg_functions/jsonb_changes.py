@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from dataflow.pipelines.pg_functions.json_model import is_scalar, parse, write
 from dataflow.pipelines.pg_functions.jsonb import Path, read_index
-from dataflow.pipelines.pg_functions.signatures import Signature, overloads
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
 
 FAR_BEFORE = -1  # an index before the first element of the array
 
@@ -23,16 +23,9 @@ def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def delete_key(document: str, key: str) -> str:
-    """`document - key`"""
-    return delete_keys(document, [key])
-
-
 def delete_keys(document: str, keys: Path) -> str:
     """`document - keys`"""
-    value = parse(document)
-    if is_scalar(value):
-        raise ValueError("cannot delete from scalar")
+    value = _read(document, "delete from")
     if isinstance(value, dict):
         return write({key: item for key, item in value.items() if key not in keys})
     return write([item for item in value if not (isinstance(item, str) and item in keys)])
@@ -40,9 +33,7 @@ def delete_keys(document: str, keys: Path) -> str:
 
 def delete_index(document: str, index: int) -> str:
     """`document - index`"""
-    value = parse(document)
-    if is_scalar(value):
-        raise ValueError("cannot delete from scalar")
+    value = _read(document, "delete from")
     if isinstance(value, dict):
         raise ValueError("cannot delete from object using integer index")
     if -len(value) <= index < len(value):
@@ -52,87 +43,86 @@ def delete_index(document: str, index: int) -> str:
 
 def delete_path(document: str, path: Path) -> str:
     """`document #- path`"""
-    value = parse(document)
-    if is_scalar(value):
-        raise ValueError("cannot delete path in scalar")
-    if value and path:
-        _PathChange(path, None, "delete").apply(value)
-    return write(value)
+    value = _read(document, "delete path in")
+    return _changed(value, path, _Change("delete")) if value else write(value)
 
 
 def jsonb_set(document: str, path: Path, new: str, create: bool = True) -> str:
     """Replace the value at a path, or add it if only the last step is missing."""
-    value = parse(document)
-    if is_scalar(value):
-        raise ValueError("cannot set path in scalar")
-    if path and (value or create):
-        _PathChange(path, parse(new), "create" if create else "replace").apply(value)
-    return write(value)
+    value, change = _read(document, "set path in"), _Change("create" if create else "replace", parse(new))
+    return _changed(value, path, change) if value or create else write(value)
 
 
 def jsonb_insert(document: str, path: Path, new: str, after: bool = False) -> str:
     """Insert a value at a path, before or after an existing element."""
+    change = _Change("after" if after else "before", parse(new))
+    return _changed(_read(document, "set path in"), path, change)
+
+
+def _read(document: str, purpose: str) -> Any:
     value = parse(document)
     if is_scalar(value):
-        raise ValueError("cannot set path in scalar")
-    if path:
-        _PathChange(path, parse(new), "after" if after else "before").apply(value)
-    return write(value)
+        raise ValueError(f"cannot {purpose} scalar")
+    return value
 
 
-class _PathChange:
-    """One change at the end of a path: create, replace, delete, or insert before or after."""
+class _Change(NamedTuple):
+    """What to do at the end of a path: create, replace, delete, or insert before or after."""
 
-    def __init__(self, path: Path, new: Any, kind: str) -> None:
-        self._path = path
-        self._new = new
-        self._kind = kind
+    kind: str
+    new: Any = None
 
-    def apply(self, value: Any, level: int = 0) -> None:
-        """Change a value in place."""
-        step = self._path[level]
-        if step is None:
-            raise ValueError(f"path element at position {level + 1} is null")
-        is_last = level == len(self._path) - 1
-        if isinstance(value, dict):
-            if is_last:
-                self._change_key(value, step)
-            elif step in value:
-                self.apply(value[step], level + 1)
-        elif isinstance(value, list):
-            index = self._find_index(len(value), step, level)
-            if is_last:
-                self._change_item(value, index)
-            elif 0 <= index < len(value):
-                self.apply(value[index], level + 1)
-
-    def _change_key(self, value: dict[str, Any], key: str) -> None:
-        if self._kind == "delete":
+    def apply_to_key(self, value: dict[str, Any], key: str) -> None:
+        if self.kind == "delete":
             value.pop(key, None)
-        elif self._kind in ("before", "after") and key in value:
+        elif self.kind in ("before", "after") and key in value:
             raise ValueError("cannot replace existing key")
-        elif self._kind != "replace" or key in value:
-            value[key] = self._new
+        elif self.kind != "replace" or key in value:
+            value[key] = self.new
 
-    def _find_index(self, size: int, step: str, level: int) -> int:
-        index = read_index(step)
-        if index is None:
-            raise ValueError(f'path element at position {level + 1} is not an integer: "{step}"')
-        if index < 0:
-            return size + index if -index <= size else FAR_BEFORE
-        return min(index, size)
-
-    def _change_item(self, value: list[Any], index: int) -> None:
+    def apply_to_item(self, value: list[Any], index: int) -> None:
         exists = 0 <= index < len(value)
-        if self._kind == "delete":
-            if exists:
-                del value[index]
-        elif exists and self._kind in ("create", "replace"):
-            value[index] = self._new
+        if self.kind == "delete":
+            del value[index : index + exists]
+        elif exists and self.kind in ("create", "replace"):
+            value[index] = self.new
         elif exists:
-            value.insert(index + (self._kind == "after"), self._new)
-        elif self._kind != "replace":
-            value.insert(0 if index == FAR_BEFORE else len(value), self._new)
+            value.insert(index + (self.kind == "after"), self.new)
+        elif self.kind != "replace":
+            value.insert(0 if index == FAR_BEFORE else len(value), self.new)
+
+
+def _changed(document: Any, path: Path, change: _Change) -> str:
+    value = document
+    for place, step in enumerate(path, 1):
+        if step is None:
+            raise ValueError(f"path element at position {place} is null")
+        if isinstance(value, dict):
+            if place == len(path):
+                change.apply_to_key(value, step)
+            elif step not in value:
+                break
+            value = value.get(step)
+        elif isinstance(value, list):
+            index = _find_index(len(value), step, place)
+            if place == len(path):
+                change.apply_to_item(value, index)
+            elif not 0 <= index < len(value):
+                break
+            else:
+                value = value[index]
+        else:
+            break
+    return write(document)
+
+
+def _find_index(size: int, step: str, place: int) -> int:
+    index = read_index(step)
+    if index is None:
+        raise ValueError(f'path element at position {place} is not an integer: "{step}"')
+    if index < 0:
+        return size + index if -index <= size else FAR_BEFORE
+    return min(index, size)
 
 
 def strip_nulls(document: str, in_arrays: bool = False) -> str:
@@ -149,12 +139,12 @@ def _strip(value: Any, in_arrays: bool) -> Any:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("||", ("jsonb", "jsonb"), "jsonb", concat),
-    Signature("-", ("jsonb", "text"), "jsonb", delete_key),
-    Signature("-", ("jsonb", "text[]"), "jsonb", delete_keys),
-    Signature("-", ("jsonb", "integer"), "jsonb", delete_index),
-    Signature("#-", ("jsonb", "text[]"), "jsonb", delete_path),
-    *overloads("jsonb_set", ("jsonb", "text[]", "jsonb", "boolean"), "jsonb", jsonb_set, optional=1),
-    *overloads("jsonb_insert", ("jsonb", "text[]", "jsonb", "boolean"), "jsonb", jsonb_insert, optional=1),
-    *overloads("jsonb_strip_nulls", ("jsonb", "boolean"), "jsonb", strip_nulls, optional=1),
+    *declare("||(jsonb, jsonb) -> jsonb", concat),
+    *declare("-(jsonb, text) -> jsonb", lambda document, key: delete_keys(document, [key])),
+    *declare("-(jsonb, text[]) -> jsonb", delete_keys),
+    *declare("-(jsonb, integer) -> jsonb", delete_index),
+    *declare("#-(jsonb, text[]) -> jsonb", delete_path),
+    *declare("jsonb_set(jsonb, text[], jsonb, boolean?) -> jsonb", jsonb_set),
+    *declare("jsonb_insert(jsonb, text[], jsonb, boolean?) -> jsonb", jsonb_insert),
+    *declare("jsonb_strip_nulls(jsonb, boolean?) -> jsonb", strip_nulls),
 )

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import accumulate, chain, repeat
 
 from dataflow.pipelines.pg_functions import letter_tables
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
 
 CodePoints = tuple[int, ...]  # in ascending order: the first member, the first nonmember after it, and so on
 
@@ -93,15 +93,22 @@ def get_class(name: str) -> CodePoints:
 @cache
 def get_mapping(name: str) -> dict[int, int]:
     """The code points that `lower` or `upper` changes, and their new values."""
-    mapping: dict[int, int] = {}
+    lowered = dict(_read_runs(letter_tables.TO_LOWER))
+    if name == "lower":
+        return lowered
+    del lowered[0x1E9E]  # ß stays ß in upper case
+    inverse = {new: code for code, new in reversed(lowered.items())}  # the first of several letters
+    return inverse | dict(_read_runs(letter_tables.ONLY_TO_UPPER))
+
+
+def _read_runs(written: str) -> Iterator[tuple[int, int]]:
     start = 0
-    for run in getattr(letter_tables, f"TO_{name.upper()}").split():
+    for run in written.split():
         distance, count, shift = run.split(".")
         step = 2 if count.endswith("/") else 1
         start += int(distance, 36)
         for code in range(start, start + int(count.rstrip("/"), 36) * step, step):
-            mapping[code] = code + int(shift, 36)
-    return mapping
+            yield code, code + int(shift, 36)
 
 
 def lower(text: str) -> str:
@@ -126,16 +133,6 @@ def initcap(text: str) -> str:
     return "".join(mapped)
 
 
-def lower_code(code: int) -> int:
-    """The code point of a character in lower case."""
-    return get_mapping("lower").get(code, code)
-
-
-def upper_code(code: int) -> int:
-    """The code point of a character in upper case."""
-    return get_mapping("upper").get(code, code)
-
-
 def _read_set(written: str) -> CodePoints:
     steps = (step.partition("*") for step in written.split())
     distances = (repeat(int(distance, 36), int(times or "1", 36)) for distance, _, times in steps)
@@ -143,7 +140,7 @@ def _read_set(written: str) -> CodePoints:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("lower", ("text",), "text", lower),
-    Signature("upper", ("text",), "text", upper),
-    Signature("initcap", ("text",), "text", initcap),
+    *declare("lower(text) -> text", lower),
+    *declare("upper(text) -> text", upper),
+    *declare("initcap(text) -> text", initcap),
 )

@@ -7,8 +7,9 @@ from functools import lru_cache
 
 from dataflow.pipelines.pg_functions.letters import lower
 from dataflow.pipelines.pg_functions.regexp import matches, substring_matching
-from dataflow.pipelines.pg_functions.signatures import Signature, negated, overloads
+from dataflow.pipelines.pg_functions.signatures import Signature, declare, negated
 
+LIKE_PART = re.compile(r"\\.|.", re.DOTALL)
 ENDS_IN_ESCAPE = "LIKE pattern must not end with escape character"
 BAD_ESCAPE = "invalid escape string"
 TOO_MANY_SEPARATORS = "SQL regular expression may not contain more than two escape-double-quote separators"
@@ -34,16 +35,10 @@ def like_escape(pattern: str, escape: str) -> str:
         raise ValueError(BAD_ESCAPE)
     if escape == "\\":
         return pattern
-    written: list[str] = []
-    is_escaped = False
-    for character in pattern:
-        if character == escape and not is_escaped:
-            written.append("\\")
-            is_escaped = True
-            continue
-        written.append("\\\\" if character == "\\" and not is_escaped else character)
-        is_escaped = False
-    return "".join(written)
+    if not escape:
+        return pattern.replace("\\", "\\\\")
+    special = re.compile(rf"{re.escape(escape)}(.?)|\\", re.DOTALL)
+    return special.sub(lambda found: "\\\\" if found[1] is None else "\\" + found[1], pattern)
 
 
 def similar_to_escape(pattern: str, escape: str = "\\") -> str:
@@ -68,37 +63,27 @@ def _compile_like(pattern: str) -> tuple[re.Pattern[str], bool]:
     """The pattern as a regular expression; an error if it ends with an escape, as in PostgreSQL."""
     parts: list[str] = [""]  # split at runs of wildcards that contain a %
     is_broken = after_percent = False
-    place = 0
-    while place < len(pattern):
-        character = pattern[place]
-        place += 1
-        if character == "%":
+    for written in LIKE_PART.findall(pattern):
+        if written == "%":
             if not after_percent:
                 parts.append("")
             after_percent = True
-        elif character == "_":
+        elif written == "_":
             parts[-1] += "."
-        elif character == "\\" and place == len(pattern):
+        elif written == "\\":
             is_broken = True
         else:
-            if character == "\\":
-                character = pattern[place]
-                place += 1
-            parts[-1] += re.escape(character)
+            parts[-1] += re.escape(written[-1])
             after_percent = False
     # Matching each part as early as possible is enough, so no part is tried twice.
     middle = "".join(f"(?>.*?{part})" for part in parts[1:-1])
     if is_broken:
-        written = _write_broken(parts, after_percent)
+        ends = "".join(f"(?=.)(?>.*?{part})" for part in parts[1:])
+        compiled = parts[0] + ends + ("" if after_percent else "(?=.)")
     else:
         last = f".*{parts[-1]}" if len(parts) > 1 else ""
-        written = parts[0] + middle + last + r"\Z"
-    return re.compile(written, re.DOTALL), is_broken
-
-
-def _write_broken(parts: list[str], after_percent: bool) -> str:
-    middle = "".join(f"(?=.)(?>.*?{part})" for part in parts[1:])
-    return parts[0] + middle + ("" if after_percent else "(?=.)")
+        compiled = parts[0] + middle + last + r"\Z"
+    return re.compile(compiled, re.DOTALL), is_broken
 
 
 class _SimilarPattern:
@@ -161,12 +146,12 @@ class _SimilarPattern:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    *overloads("~~ like", ("text", "text"), "boolean", like),
-    *overloads("!~~ notlike", ("text", "text"), "boolean", negated(like)),
-    Signature("~~*", ("text", "text"), "boolean", ilike),
-    Signature("!~~*", ("text", "text"), "boolean", negated(ilike)),
-    *overloads("similar_to", ("text", "text", "text"), "boolean", similar_to, optional=1),
-    Signature("like_escape", ("text", "text"), "text", like_escape),
-    *overloads("similar_to_escape", ("text", "text"), "text", similar_to_escape, optional=1),
-    Signature("substring", ("text", "text", "text"), "text", substring_similar),
+    *declare("~~, like(text, text) -> boolean", like),
+    *declare("!~~, notlike(text, text) -> boolean", negated(like)),
+    *declare("~~*(text, text) -> boolean", ilike),
+    *declare("!~~*(text, text) -> boolean", negated(ilike)),
+    *declare("similar_to(text, text, text?) -> boolean", similar_to),
+    *declare("like_escape(text, text) -> text", like_escape),
+    *declare("similar_to_escape(text, text?) -> text", similar_to_escape),
+    *declare("substring(text, text, text) -> text", substring_similar),
 )

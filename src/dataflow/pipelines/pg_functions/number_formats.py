@@ -3,99 +3,57 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
+from typing import Any, NamedTuple
 
 from dataflow.pipelines.pg_functions import numeric, numeric_powers
 from dataflow.pipelines.pg_functions.floats import nearest_real, round_even
-from dataflow.pipelines.pg_functions.format_pictures import (
-    NumberPicture,
-    ordinal_of,
-    parse_number_picture,
-)
+from dataflow.pipelines.pg_functions.format_pictures import NumberPicture, ordinal_of, parse_number_picture
 from dataflow.pipelines.pg_functions.integers import fit
-from dataflow.pipelines.pg_functions.numeric_text import show
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare_each
 
 ROMAN_WIDTH = 15
-_ROMAN = (
-    (1000, "M"),
-    (900, "CM"),
-    (500, "D"),
-    (400, "CD"),
-    (100, "C"),
-    (90, "XC"),
-    (50, "L"),
-    (40, "XL"),
-    (10, "X"),
-    (9, "IX"),
-    (5, "V"),
-    (4, "IV"),
-    (1, "I"),
-)
+_ROMAN = {1000: "M", 900: "CM", 500: "D", 400: "CD", 100: "C", 90: "XC", 50: "L", 40: "XL"}
+_ROMAN |= {10: "X", 9: "IX", 5: "V", 4: "IV", 1: "I"}
 
 
-def format_numeric(value: Decimal, text: str) -> str:
+class _Type(NamedTuple):
+    """How the numbers of a type are formatted."""
+
+    to_integer: Callable[[Any], int]  # for a Roman numeral; 0 if it is too large
+    write_scientific: Callable[[Any, NumberPicture], str]
+    shift: Callable[[Any, int], Any]  # by some digits, for V
+    write: Callable[[NumberPicture, Any], str]
+
+
+def _format(kind: _Type, value: Any, text: str) -> str:
     picture = parse_number_picture(text)
     if "RN" in picture.flags:
-        number = int(numeric.round_to(value)) if value.adjusted() < 10 else 0
-        return _write(picture, write_roman(number), "")
+        return _write(picture, write_roman(kind.to_integer(value)), "")
     if "EEEE" in picture.flags:
-        return _scientific(value, picture)
+        return kind.write_scientific(value, picture)
     if "V" in picture.flags:
-        factor = numeric_powers.power(Decimal(10), Decimal(picture.shifted))
-        value = numeric.multiply(value, factor)
+        value = kind.shift(value, picture.shifted)
         picture = picture._replace(before=picture.before + picture.shifted)
-    return _write_number(picture, show(numeric.round_to(value, picture.after)))
+    return kind.write(picture, value)
 
 
-def format_integer(value: int, text: str) -> str:
-    picture = parse_number_picture(text)
-    if "RN" in picture.flags:
-        return _write(picture, write_roman(value), "")
-    if "EEEE" in picture.flags:
-        return f"{float(value): .{picture.after}e}"
-    if "V" in picture.flags:
-        # A 32-bit integer that overflows silently.
-        factor = 10**picture.shifted if 10**picture.shifted < 2**31 else -(2**31)
-        value = (value * factor + 2**31) % 2**32 - 2**31
-        picture = picture._replace(before=picture.before + picture.shifted)
-    return _write_number(picture, _with_zeros(value, picture))
+def _shift_integer(value: int, digits: int) -> int:
+    """As a 32-bit integer that overflows silently."""
+    factor = 10**digits if 10**digits < 2**31 else -(2**31)
+    return (value * factor + 2**31) % 2**32 - 2**31
 
 
-def format_bigint(value: int, text: str) -> str:
-    picture = parse_number_picture(text)
-    if "RN" in picture.flags:
-        return _write(picture, write_roman(value), "")
-    if "EEEE" in picture.flags:
-        return _scientific(Decimal(value), picture)
-    if "V" in picture.flags:
-        value = fit(value * fit(10**picture.shifted, "bigint"), "bigint")
-        picture = picture._replace(before=picture.before + picture.shifted)
-    return _write_number(picture, _with_zeros(value, picture))
+def _write_integer(picture: NumberPicture, value: int) -> str:
+    return _write_number(picture, f"{value}.{'0' * picture.after}" if picture.after else str(value))
 
 
-def format_double(value: float, text: str) -> str:
-    return _format_float(value, parse_number_picture(text), 15)
-
-
-def format_real(value: float, text: str) -> str:
-    return _format_float(value, parse_number_picture(text), 6)
-
-
-def _format_float(value: float, picture: NumberPicture, digits: int) -> str:
-    if "RN" in picture.flags:
-        return _write(picture, write_roman(int(round_even(value)) if abs(value) < 4000 else 0), "")
-    if "EEEE" in picture.flags:
-        if not math.isfinite(value):
-            filled = "#" * (picture.before + picture.after + 6)
-            return " " + filled[1 : picture.before + 1] + "." + filled[picture.before + 2 :]
-        return f"{value: .{picture.after}e}"
-    if "V" in picture.flags:
-        factor = math.pow(10.0, picture.shifted)
-        value = nearest_real(value * nearest_real(factor)) if digits == 6 else value * factor
-        picture = picture._replace(before=picture.before + picture.shifted)
+def _write_float(certain: int, picture: NumberPicture, value: float) -> str:
+    """Write a number that has that many certain digits."""
     width = len(_fixed(abs(value), 0))
-    after = 0 if width >= digits else min(picture.after, digits - width)
+    after = 0 if width >= certain else min(picture.after, certain - width)
     return _write_number(picture._replace(after=after), _fixed(value, after))
 
 
@@ -105,15 +63,18 @@ def _fixed(value: float, digits: int) -> str:
     return names.get(text, text)
 
 
-def _with_zeros(value: int, picture: NumberPicture) -> str:
-    return f"{value}.{'0' * picture.after}" if picture.after else str(value)
-
-
-def _scientific(value: Decimal, picture: NumberPicture) -> str:
-    exponent = value.adjusted() if value else 0
-    shifted = numeric.EXACT.scaleb(value, -exponent)
-    digits = show(numeric.rescaled(shifted, picture.after))
+def _write_scientific(value: Decimal | int, picture: NumberPicture) -> str:
+    number = Decimal(value)
+    exponent = number.adjusted() if number else 0
+    digits = numeric.show(numeric.rescaled(numeric.EXACT.scaleb(number, -exponent), picture.after))
     return f"{'' if value < 0 else ' '}{digits}e{exponent:+03d}"
+
+
+def _write_scientific_float(value: float, picture: NumberPicture) -> str:
+    if not math.isfinite(value):
+        filled = "#" * (picture.before + picture.after + 6)
+        return " " + filled[1 : picture.before + 1] + "." + filled[picture.before + 2 :]
+    return f"{float(value): .{picture.after}e}"
 
 
 def write_roman(number: int) -> str:
@@ -121,7 +82,7 @@ def write_roman(number: int) -> str:
     if not 1 <= number <= 3999:
         return "#" * ROMAN_WIDTH
     found = ""
-    for size, letters in _ROMAN:
+    for size, letters in _ROMAN.items():
         found += letters * (number // size)
         number %= size
     return found
@@ -277,10 +238,34 @@ class _Writer:
         return self.last_relevant is not None and self.digits[self.last_relevant] == "."
 
 
+_TYPES = {
+    "numeric": _Type(
+        lambda value: int(numeric.round_to(value)) if value.adjusted() < 10 else 0,
+        _write_scientific,
+        lambda value, digits: numeric.multiply(value, numeric_powers.power(Decimal(10), Decimal(digits))),
+        lambda picture, value: _write_number(picture, numeric.show(numeric.round_to(value, picture.after))),
+    ),
+    "integer": _Type(int, _write_scientific_float, _shift_integer, _write_integer),
+    "bigint": _Type(
+        int,
+        _write_scientific,
+        lambda value, digits: fit(value * fit(10**digits, "bigint"), "bigint"),
+        _write_integer,
+    ),
+    "double": _Type(
+        lambda value: int(round_even(value)) if abs(value) < 4000 else 0,
+        _write_scientific_float,
+        lambda value, digits: value * math.pow(10.0, digits),
+        partial(_write_float, 15),
+    ),
+}
+_TYPES["real"] = _TYPES["double"]._replace(
+    shift=lambda value, digits: nearest_real(value * nearest_real(math.pow(10.0, digits))),
+    write=partial(_write_float, 6),
+)
+
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("to_char", ("numeric", "text"), "text", format_numeric),
-    Signature("to_char", ("integer", "text"), "text", format_integer),
-    Signature("to_char", ("bigint", "text"), "text", format_bigint),
-    Signature("to_char", ("double", "text"), "text", format_double),
-    Signature("to_char", ("real", "text"), "text", format_real),
+    *declare_each(
+        "to_char({}, text) -> text", {name: partial(_format, kind) for name, kind in _TYPES.items()}
+    ),
 )

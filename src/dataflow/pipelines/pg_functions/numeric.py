@@ -1,4 +1,4 @@
-"""Arithmetic and rounding of PostgreSQL's numeric, with PostgreSQL's number of decimal digits.
+"""PostgreSQL's numeric: text, casts, arithmetic and rounding, with its number of decimal digits.
 
 A value is a finite Decimal whose exponent is minus its display scale; zero has no sign.
 """
@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import decimal
 import math
+import re
 from collections.abc import Callable
 from decimal import ROUND_05UP, ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from functools import lru_cache, partial
 
-from dataflow.pipelines.pg_functions.signatures import Signature, overloads
+from dataflow.pipelines.pg_functions.floats import round_to_real
+from dataflow.pipelines.pg_functions.integers import BITS, SPACE, fit
+from dataflow.pipelines.pg_functions.signatures import Signature, declare, declare_each
 
 WHOLE_DIGITS = 131_072  # before the point
 MAX_SCALE = 16_383  # decimal digits that a value can have
@@ -22,6 +25,8 @@ OVERFLOW = "value overflows numeric format"
 # Holds every sum and product of two values without rounding.
 EXACT = decimal.Context(prec=2 * (WHOLE_DIGITS + MAX_SCALE) + 10, Emax=999_999, Emin=-999_999)
 ZERO, ONE = Decimal(0), Decimal(1)
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([+-]?[0-9]+))?")
+_SPECIAL = re.compile(r"nan|[+-]?inf(?:inity)?", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)
@@ -93,8 +98,6 @@ def divide_to_scale(left: Decimal, right: Decimal, scale: int) -> Decimal:
 
 
 def divide(left: Decimal, right: Decimal) -> Decimal:
-    if not right:
-        raise ValueError("division by zero")
     return divide_to_scale(left, right, select_division_scale(left, right))
 
 
@@ -111,28 +114,12 @@ def modulo(left: Decimal, right: Decimal) -> Decimal:
     return checked(EXACT.remainder(left, right))
 
 
-def negate(value: Decimal) -> Decimal:
-    return checked(value.copy_negate())
-
-
-def sign(value: Decimal) -> Decimal:
-    return Decimal((value > 0) - (value < 0))
-
-
 def round_to(value: Decimal, scale: int = 0) -> Decimal:
     return rescaled(value, max(min(scale, MAX_SCALE), -WHOLE_DIGITS - 1))
 
 
 def truncate_to(value: Decimal, scale: int = 0) -> Decimal:
     return rescaled(value, max(min(scale, MAX_SCALE), -WHOLE_DIGITS), ROUND_DOWN)
-
-
-def ceiling(value: Decimal) -> Decimal:
-    return rescaled(value, 0, ROUND_CEILING)
-
-
-def floor(value: Decimal) -> Decimal:
-    return rescaled(value, 0, ROUND_FLOOR)
 
 
 def _of_wholes(call: Callable[[int, int], int], left: Decimal, right: Decimal) -> Decimal:
@@ -154,34 +141,96 @@ def minimal_scale(value: Decimal) -> int:
     return max(scale_of(value.normalize(EXACT)), 0)
 
 
-def trim_scale(value: Decimal) -> Decimal:
-    return rescaled(value, minimal_scale(value))
+def parse(text: str) -> Decimal:
+    """Parse a number like PostgreSQL 15: no underscores, no hexadecimal."""
+    bare = text.strip(SPACE)
+    if not (match := _NUMBER.fullmatch(bare)):
+        if _SPECIAL.fullmatch(bare):
+            raise ValueError(f'NaN and infinity are not supported in type numeric: "{text}"')
+        raise ValueError(f'invalid input syntax for type numeric: "{text}"')
+    if match[1] and abs(int(match[1])) > 2**31 // 2 - 1:
+        raise ValueError(OVERFLOW)
+    return whole_form(Decimal(bare))
 
 
-_ONE_TO_ONE = (
-    ("-", negate),
-    ("abs", Decimal.copy_abs),
-    ("sign", sign),
-    ("ceil ceiling", ceiling),
-    ("floor", floor),
-    ("trim_scale", trim_scale),
-)
-_TWO_TO_ONE = (
-    ("+", add),
-    ("-", subtract),
-    ("*", multiply),
-    ("/", divide),
-    ("% mod", modulo),
-    ("div", divide_whole),
-    ("gcd", partial(_of_wholes, math.gcd)),
-    ("lcm", partial(_of_wholes, math.lcm)),
-)
+def whole_form(value: Decimal) -> Decimal:
+    """Return the value without a positive exponent; ValueError if numeric cannot represent it."""
+    if (scale := scale_of(value)) > MAX_SCALE or (value and value.adjusted() >= WHOLE_DIGITS):
+        raise ValueError(OVERFLOW)
+    if scale < 0:
+        return rescaled(value, 0) if value else ZERO
+    return value if value else value.copy_abs()
+
+
+def show(value: Decimal) -> str:
+    return format(value, "f")
+
+
+def fit_precision(value: Decimal, precision: int, scale: int) -> Decimal:
+    """Round the value to the scale; ValueError if it has more digits than the precision."""
+    found = rescaled(value, scale)
+    if found and found.adjusted() >= precision - scale:
+        limit = f"10^{precision - scale}" if precision != scale else "1"
+        raise ValueError(
+            f"numeric field overflow: A field with precision {precision}, scale {scale} must round to an "
+            f"absolute value less than {limit}."
+        )
+    return found
+
+
+def from_double(value: float, digits: int = 15) -> Decimal:
+    """The nearest numeric with the digits that a double guarantees, without trailing zeros."""
+    if not math.isfinite(value):
+        raise ValueError(f"NaN and infinity are not supported in type numeric: {value}")
+    return whole_form(EXACT.create_decimal(f"{value:.{digits}g}"))
+
+
+def to_integer(kind: str, value: Decimal) -> int:
+    """Cast with rounding half away from zero."""
+    # Rounding a number with thousands of digits would be slow, and it would be out of range anyway.
+    if value and value.adjusted() > 20:
+        raise ValueError(f"{kind} out of range")
+    return fit(int(rescaled(value, 0)), kind)
+
+
+def to_double(value: Decimal) -> float:
+    return _checked_float(float(value), value, "double precision")
+
+
+def to_real(value: Decimal) -> float:
+    return _checked_float(round_to_real(float(value), value), value, "real")
+
+
+def _checked_float(found: float, value: Decimal, kind: str) -> float:
+    if math.isinf(found) or (found == 0 and value):
+        raise ValueError(f'"{show(value)}" is out of range for type {kind}')
+    return found
+
+
 SIGNATURES: tuple[Signature, ...] = (
-    *(each for names, call in _ONE_TO_ONE for each in overloads(names, ("numeric",), "numeric", call)),
-    *(each for names, call in _TWO_TO_ONE for each in overloads(names, ("numeric",) * 2, "numeric", call)),
-    *overloads("round", ("numeric", "integer"), "numeric", round_to, optional=1),
-    *overloads("trunc", ("numeric", "integer"), "numeric", truncate_to, optional=1),
-    Signature("factorial", ("bigint",), "numeric", factorial),
-    Signature("scale", ("numeric",), "integer", scale_of),
-    Signature("min_scale", ("numeric",), "integer", minimal_scale),
+    *declare("cast(text) -> numeric", parse),
+    *declare("cast(double) -> numeric", from_double),
+    *declare("cast(real) -> numeric", partial(from_double, digits=6)),
+    *declare_each("cast(numeric) -> {}", {kind: partial(to_integer, kind) for kind in BITS}),
+    *declare("cast(numeric) -> double", to_double),
+    *declare("cast(numeric) -> real", to_real),
+    *declare("-(numeric) -> numeric", lambda value: checked(value.copy_negate())),
+    *declare("abs(numeric) -> numeric", Decimal.copy_abs),
+    *declare("sign(numeric) -> numeric", lambda value: Decimal((value > 0) - (value < 0))),
+    *declare("ceil, ceiling(numeric) -> numeric", partial(rescaled, scale=0, rounding=ROUND_CEILING)),
+    *declare("floor(numeric) -> numeric", partial(rescaled, scale=0, rounding=ROUND_FLOOR)),
+    *declare("trim_scale(numeric) -> numeric", lambda value: rescaled(value, minimal_scale(value))),
+    *declare("+(numeric, numeric) -> numeric", add),
+    *declare("-(numeric, numeric) -> numeric", subtract),
+    *declare("*(numeric, numeric) -> numeric", multiply),
+    *declare("/(numeric, numeric) -> numeric", divide),
+    *declare("%, mod(numeric, numeric) -> numeric", modulo),
+    *declare("div(numeric, numeric) -> numeric", divide_whole),
+    *declare("gcd(numeric, numeric) -> numeric", partial(_of_wholes, math.gcd)),
+    *declare("lcm(numeric, numeric) -> numeric", partial(_of_wholes, math.lcm)),
+    *declare("round(numeric, integer?) -> numeric", round_to),
+    *declare("trunc(numeric, integer?) -> numeric", truncate_to),
+    *declare("factorial(bigint) -> numeric", factorial),
+    *declare("scale(numeric) -> integer", scale_of),
+    *declare("min_scale(numeric) -> integer", minimal_scale),
 )

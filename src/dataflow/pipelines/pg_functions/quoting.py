@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from dataflow.pipelines.pg_functions.integers import read_integer
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
 
 PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 
@@ -29,6 +29,11 @@ KEYWORDS = frozenset(_WRITTEN_KEYWORDS.split())
 
 ARGUMENT_ZERO = "format specifies argument 0, but arguments are numbered from 1"
 OUT_OF_RANGE = "number is out of range"
+SPECIFIER = re.compile(
+    r"%%|%(?:(?P<place>[0-9]+)\$)?(?P<minus>-*)"
+    r"(?:(?P<width>[0-9]+)|(?P<star>\*)(?:(?P<width_place>[0-9]+)(?P<dollar>\$)?)?)?(?P<kind>.)?",
+    re.DOTALL,
+)
 
 
 def quote_ident(name: str) -> str:
@@ -51,102 +56,55 @@ def quote_nullable(text: str | None) -> str:
 
 def format_text(template: str | None, *arguments: str | None) -> str | None:
     """format(): fill in the template with arguments that are already text."""
-    return None if template is None else _Template(template, arguments).write()
+    if template is None:
+        return None
+    given = _Arguments(arguments)
+    return SPECIFIER.sub(lambda found: "%" if found[0] == "%%" else _write_argument(found, given), template)
 
 
-class _Template:
-    """The state of formatting one template."""
+class _Arguments:
+    """The arguments of format(), taken one after the other or by their number."""
 
-    def __init__(self, template: str, arguments: tuple[str | None, ...]) -> None:
-        self._template = template
+    def __init__(self, arguments: tuple[str | None, ...]) -> None:
         self._arguments = arguments
-        self._at = 0
-        self._next = 1  # the number of the next argument
+        self._next = 1
 
-    def write(self) -> str:
-        """Format the whole template."""
-        written: list[str] = []
-        while self._at < len(self._template):
-            percent = self._template.find("%", self._at)
-            end = len(self._template) if percent < 0 else percent
-            written.append(self._template[self._at : end])
-            self._at = end
-            if percent >= 0:
-                self._advance()
-                written.append("%" if self._get() == "%" else self._write_argument())
-                self._at += 1
-        return "".join(written)
-
-    def _get(self) -> str:
-        return self._template[self._at]
-
-    def _advance(self) -> None:
-        self._at += 1
-        if self._at >= len(self._template):
-            raise ValueError("unterminated format() type specifier")
-
-    def _write_argument(self) -> str:
-        place, width, is_left = self._read_specifier()
-        kind = self._get()
-        if kind not in "sIL":
-            raise ValueError(f'unrecognized format() type specifier "{kind}"')
-        size = width if isinstance(width, int) else self._take_width(width[0])
-        if place:
-            self._next = place
-        text = _convert(self._take(), kind)
-        if size == 0:
-            return text
-        if size == -(2**31):
-            raise ValueError(OUT_OF_RANGE)
-        return text.ljust(-size if size < 0 else size) if size < 0 or is_left else text.rjust(size)
-
-    def _read_specifier(self) -> tuple[int, int | tuple[int], bool]:
-        """The argument number, the width (or in a tuple the number of its argument), and the minus flag."""
-        place = 0
-        number = self._read_number()
-        if number is not None:
-            if self._get() != "$":
-                return 0, number, False
-            place = self._check_number(number)
-        is_left = False
-        while self._get() == "-":
-            is_left = True
-            self._advance()
-        if self._get() != "*":
-            return place, self._read_number() or 0, is_left
-        self._advance()
-        number = self._read_number()
-        if number is None:
-            return place, (0,), is_left
-        if self._get() != "$":
-            raise ValueError('width argument position must be ended by "$"')
-        return place, (self._check_number(number),), is_left
-
-    def _check_number(self, number: int) -> int:
-        if number == 0:
-            raise ValueError(ARGUMENT_ZERO)
-        self._advance()
-        return number
-
-    def _read_number(self) -> int | None:
-        start = self._at
-        while self._get() in "0123456789":
-            if int(self._template[start : self._at + 1]) >= 2**31:
-                raise ValueError(OUT_OF_RANGE)
-            self._advance()
-        return int(self._template[start : self._at]) if self._at > start else None
-
-    def _take_width(self, number: int) -> int:
-        if number:
-            self._next = number
-        width = self._take()
-        return 0 if width is None else read_integer("integer", width)
-
-    def _take(self) -> str | None:
-        if self._next > len(self._arguments):
+    def take(self, number: int | None) -> str | None:
+        """The argument with that number, or the next one."""
+        self._next = (number or self._next) + 1
+        if self._next - 1 > len(self._arguments):
             raise ValueError("too few arguments for format()")
-        self._next += 1
         return self._arguments[self._next - 2]
+
+
+def _write_argument(found: re.Match[str], arguments: _Arguments) -> str:
+    place = _read_number(found["place"], is_place=True)
+    size = _read_number(found["width"])
+    width_place = _read_number(found["width_place"], is_place=found["dollar"] is not None)
+    kind = found["kind"]
+    if kind is None:
+        raise ValueError("unterminated format() type specifier")
+    if width_place is not None and not found["dollar"]:
+        raise ValueError('width argument position must be ended by "$"')
+    if kind not in "sIL":
+        raise ValueError(f'unrecognized format() type specifier "{kind}"')
+    if found["star"]:
+        width = arguments.take(width_place)
+        size = 0 if width is None else read_integer("integer", width)
+    text = _convert(arguments.take(place), kind)
+    if size == -(2**31):
+        raise ValueError(OUT_OF_RANGE)
+    is_left = bool(found["minus"]) or (size or 0) < 0
+    return text.ljust(abs(size or 0)) if is_left else text.rjust(size or 0)
+
+
+def _read_number(digits: str | None, is_place: bool = False) -> int | None:
+    number = None if digits is None else int(digits)
+    if number is not None and number >= 2**31:
+        raise ValueError(OUT_OF_RANGE)
+    if number == 0 and is_place:
+        raise ValueError(ARGUMENT_ZERO)
+    return number
 
 
 def _convert(argument: str | None, kind: str) -> str:
@@ -160,9 +118,9 @@ def _convert(argument: str | None, kind: str) -> str:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("quote_ident", ("text",), "text", quote_ident),
-    Signature("quote_literal", ("text",), "text", quote_literal),
-    Signature("quote_nullable", ("text",), "text", quote_nullable, strict=False),
-    Signature("format", ("text",), "text", format_text, strict=False),
-    Signature("format", ("text", "text"), "text", format_text, strict=False, variadic=True),
+    *declare("quote_ident(text) -> text", quote_ident),
+    *declare("quote_literal(text) -> text", quote_literal),
+    *declare("quote_nullable(text) -> text", quote_nullable, strict=False),
+    *declare("format(text) -> text", format_text, strict=False),
+    *declare("format(text, variadic text) -> text", format_text, strict=False),
 )

@@ -5,25 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dataflow.pipelines.pg_functions.regex.dissection import Spans
 from dataflow.pipelines.pg_functions.regex.flags import Flag, read_options
 from dataflow.pipelines.pg_functions.regex.pattern import Pattern, compile_pattern
-from dataflow.pipelines.pg_functions.signatures import Signature, negated, overloads
+from dataflow.pipelines.pg_functions.signatures import Signature, declare, negated
 
-CASELESS = Flag.ADVANCED | Flag.IGNORE_CASE
+INSTR_DEFAULTS: tuple[Any, ...] = (1, 1, 0, "", 0)
+SUBSTR_DEFAULTS: tuple[Any, ...] = (1, 1, "", 0)
 REFERENCE = re.compile(r"\\([1-9&\\])")  # to a group or to the whole match
 
 
-def matches(text: str, pattern: str) -> bool:
+def matches(text: str, pattern: str, flags: Flag = Flag.ADVANCED) -> bool:
     """`text ~ pattern`"""
-    return compile_pattern(pattern, Flag.ADVANCED, False).is_in(text)
-
-
-def matches_caseless(text: str, pattern: str) -> bool:
-    """`text ~* pattern`"""
-    return compile_pattern(pattern, CASELESS, False).is_in(text)
+    return compile_pattern(pattern, flags, False).is_in(text)
 
 
 def regexp_like(text: str, pattern: str, options: str = "") -> bool:
@@ -58,33 +54,30 @@ def regexp_count(text: str, pattern: str, start: int = 1, options: str = "") -> 
     return sum(1 for _ in _find_all(compiled, text, start - 1))
 
 
-def regexp_instr(
-    text: str, pattern: str, start: int = 1, number: int = 1, *rest: int | str
-) -> int:  # the rest: end option, options, group
-    """The position of a match or of its group; with end option 1, the position after it."""
-    end_option, options, group = (*rest, *(0, "", 0)[len(rest) :])
-    assert isinstance(end_option, int) and isinstance(options, str) and isinstance(group, int)
+def regexp_instr(text: str, pattern: str, *rest: Any) -> int:
+    """The position of a match or of its group; with end option 1, the position after it.
+
+    The rest: start, number, end option, options, group.
+    """
+    start, number, end_option, options, group = rest + INSTR_DEFAULTS[len(rest) :]
     _check("start", start, start > 0)
     _check("n", number, number > 0)
     _check("endoption", end_option, end_option in (0, 1))
     _check("subexpr", group, group >= 0)
-    flags = _read_single_options(options, "regexp_instr")
-    span = _find_span(text, compile_pattern(pattern, flags, group > 0), (start, number, group))
+    compiled = compile_pattern(pattern, _read_single_options(options, "regexp_instr"), group > 0)
+    span = _find_span(text, compiled, (start, number, group))
     return 0 if span is None else span[end_option] + 1
 
 
-def regexp_substr(
-    text: str, pattern: str, start: int = 1, number: int = 1, *rest: int | str
-) -> str | None:  # the rest: options, group
-    """The text of a match or of its group."""
-    options, group = (*rest, *("", 0)[len(rest) :])
-    assert isinstance(options, str) and isinstance(group, int)
+def regexp_substr(text: str, pattern: str, *rest: Any) -> str | None:
+    """The text of a match or of its group. The rest: start, number, options, group."""
+    start, number, options, group = rest + SUBSTR_DEFAULTS[len(rest) :]
     _check("start", start, start > 0)
     _check("n", number, number > 0)
     _check("subexpr", group, group >= 0)
-    flags = _read_single_options(options, "regexp_substr")
-    span = _find_span(text, compile_pattern(pattern, flags, group > 0), (start, number, group))
-    return None if span is None else text[span[0] : span[1]]
+    compiled = compile_pattern(pattern, _read_single_options(options, "regexp_substr"), group > 0)
+    span = _find_span(text, compiled, (start, number, group))
+    return None if span is None else text[slice(*span)]
 
 
 def regexp_split(function: str, text: str, pattern: str, options: str = "") -> list[str]:
@@ -144,14 +137,9 @@ class Replacement(NamedTuple):
 @lru_cache(512)
 def read_replacement(written: str) -> Replacement:
     """Parse a replacement; a backslash before anything else is literal."""
-    parts: list[str | int] = []
-    done = 0
-    for escape in REFERENCE.finditer(written):
-        parts.append(written[done : escape.start()])
-        done = escape.end()
-        mark = escape[1]
-        parts.append("\\" if mark == "\\" else 0 if mark == "&" else int(mark))
-    parts.append(written[done:])
+    parts: list[str | int] = [*REFERENCE.split(written)]
+    for place, mark in enumerate(parts[1::2]):
+        parts[2 * place + 1] = "\\" if mark == "\\" else 0 if mark == "&" else int(mark)
     return Replacement(tuple(parts), any(isinstance(part, int) and part > 0 for part in parts))
 
 
@@ -193,12 +181,7 @@ def _find_span(text: str, compiled: Pattern, which: tuple[int, int, int]) -> tup
 
 def _list_captures(text: str, compiled: Pattern, found: Spans) -> list[str | None]:
     groups = range(1, compiled.groups + 1) if compiled.groups else range(1)
-    return [_cut(text, found, group) for group in groups]
-
-
-def _cut(text: str, found: Spans, group: int) -> str | None:
-    span = found.get(group)
-    return None if span is None else text[span[0] : span[1]]
+    return [text[slice(*found[group])] if group in found else None for group in groups]
 
 
 def _read_single_options(options: str, function: str) -> Flag:
@@ -213,27 +196,25 @@ def _check(name: str, value: int, is_allowed: bool) -> None:
         raise ValueError(f'invalid value for parameter "{name}": {value}')
 
 
-PAIR, TEXTS = ("text",) * 2, ("text",) * 3
+_matches_caseless = partial(matches, flags=Flag.ADVANCED | Flag.IGNORE_CASE)
 SPLIT_ARRAY, SPLIT_TABLE = "regexp_split_to_array", "regexp_split_to_table"
-INSTR_OPTIONS = ("integer", "integer", "integer", "text", "integer")
-SUBSTR_OPTIONS = ("integer", "integer", "text", "integer")
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("~", PAIR, "boolean", matches),
-    Signature("!~", PAIR, "boolean", negated(matches)),
-    Signature("~*", PAIR, "boolean", matches_caseless),
-    Signature("!~*", PAIR, "boolean", negated(matches_caseless)),
-    *overloads("regexp_like", TEXTS, "boolean", regexp_like, optional=1),
-    *overloads("regexp_match", TEXTS, "text[]", regexp_match, optional=1),
-    *overloads("regexp_matches", TEXTS, "text[]", regexp_matches, optional=1, is_set=True),
-    *overloads(SPLIT_ARRAY, TEXTS, "text[]", partial(regexp_split, SPLIT_ARRAY), optional=1),
-    *overloads(SPLIT_TABLE, TEXTS, "text", partial(regexp_split, SPLIT_TABLE), optional=1, is_set=True),
-    Signature("substring", PAIR, "text", substring_matching),
-    *overloads("regexp_replace", (*TEXTS, "text"), "text", regexp_replace, optional=1),
-    *overloads(
-        "regexp_replace", (*TEXTS, "integer", "integer", "text"), "text", regexp_replace_from, optional=2
+    *declare("~(text, text) -> boolean", matches),
+    *declare("!~(text, text) -> boolean", negated(matches)),
+    *declare("~*(text, text) -> boolean", _matches_caseless),
+    *declare("!~*(text, text) -> boolean", negated(_matches_caseless)),
+    *declare("regexp_like(text, text, text?) -> boolean", regexp_like),
+    *declare("regexp_match(text, text, text?) -> text[]", regexp_match),
+    *declare("regexp_matches(text, text, text?) -> setof text[]", regexp_matches),
+    *declare("regexp_split_to_array(text, text, text?) -> text[]", partial(regexp_split, SPLIT_ARRAY)),
+    *declare("regexp_split_to_table(text, text, text?) -> setof text", partial(regexp_split, SPLIT_TABLE)),
+    *declare("substring(text, text) -> text", substring_matching),
+    *declare("regexp_replace(text, text, text, text?) -> text", regexp_replace),
+    *declare("regexp_replace(text, text, text, integer, integer?, text?) -> text", regexp_replace_from),
+    *declare("regexp_count(text, text, integer?, text?) -> integer", regexp_count),
+    *declare(
+        "regexp_instr(text, text, integer?, integer?, integer?, text?, integer?) -> integer", regexp_instr
     ),
-    *overloads("regexp_count", (*PAIR, "integer", "text"), "integer", regexp_count, optional=2),
-    *overloads("regexp_instr", (*PAIR, *INSTR_OPTIONS), "integer", regexp_instr, optional=5),
-    *overloads("regexp_substr", (*PAIR, *SUBSTR_OPTIONS), "text", regexp_substr, optional=4),
+    *declare("regexp_substr(text, text, integer?, integer?, text?, integer?) -> text", regexp_substr),
 )

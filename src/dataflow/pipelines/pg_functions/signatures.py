@@ -9,7 +9,8 @@ is a ValueError here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any, NamedTuple
@@ -40,20 +41,31 @@ class Signature:
     is_set: bool = False  # returns a list whose elements are rows
 
 
-def overloads(
-    names: str,
-    takes: tuple[str, ...],
-    gives: str,
-    call: Callable[..., Any],
-    optional: int = 0,
-    **options: bool,
-) -> list[Signature]:
-    """One function under names separated by spaces; its last `optional` arguments can be omitted."""
-    return [
-        Signature(name, takes[:count], gives, call, **options)
-        for name in names.split()
-        for count in range(len(takes) - optional, len(takes) + 1)
-    ]
+_WRITTEN = re.compile(r"(.+?)\((.*)\) -> (setof )?(.+)")
+
+
+def declare(written: str, call: Callable[..., Any], strict: bool = True) -> Iterator[Signature]:
+    """The overloads of `name(type, optional type?, variadic type) -> type`, or `-> setof type`.
+
+    Several names are separated by commas.
+    """
+    found = _WRITTEN.fullmatch(written)
+    assert found, written
+    types = found[2].split(", ") if found[2] else []
+    takes = tuple(kind.removeprefix("variadic ").removesuffix("?") for kind in types)
+    for name in found[1].split(", "):
+        for count in range(len(takes) - found[2].count("?"), len(takes) + 1):
+            yield Signature(
+                name, takes[:count], found[4], call, strict, "variadic " in found[2], found[3] is not None
+            )
+
+
+def declare_each(
+    written: str, calls: Mapping[str, Callable[..., Any]], strict: bool = True
+) -> Iterator[Signature]:
+    """The same for several functions; `{}` stands for the type or the names of each."""
+    for key, call in calls.items():
+        yield from declare(written.replace("{}", key), call, strict)
 
 
 def swapped(call: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -66,13 +78,11 @@ def negated(call: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     return lambda left, right: not call(left, right)
 
 
-def comparisons(kind: str, compare: Callable[[Any, Any], int]) -> list[Signature]:
+def comparisons(kind: str, compare: Callable[[Any, Any], int]) -> Iterator[Signature]:
     """The comparison operators of a type, by a function that returns -1, 0 or 1."""
     tests = {"=": eq, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
-    return [
-        Signature(name, (kind, kind), "boolean", partial(_compare, compare, test))
-        for name, test in tests.items()
-    ]
+    calls = {name: partial(_compare, compare, test) for name, test in tests.items()}
+    return declare_each(f"{{}}({kind}, {kind}) -> boolean", calls)
 
 
 def _compare(

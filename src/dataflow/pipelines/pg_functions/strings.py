@@ -6,8 +6,9 @@ import operator
 import unicodedata
 from collections.abc import Callable
 from functools import partial
+from itertools import zip_longest
 
-from dataflow.pipelines.pg_functions.signatures import Signature, overloads, swapped
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
 
 LARGEST = 0x3FFFFFFF  # bytes per value
 LARGEST_INTEGER = 2**31 - 1
@@ -20,16 +21,6 @@ FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
 def octet_length(text: str) -> int:
     """The number of bytes."""
     return len(text.encode())
-
-
-def bit_length(text: str) -> int:
-    """The number of bits."""
-    return octet_length(text) * 8
-
-
-def left(text: str, count: int) -> str:
-    """The first characters, or all but the last ones for a negative count."""
-    return text[:count]
 
 
 def right(text: str, count: int) -> str:
@@ -65,11 +56,6 @@ def repeat(text: str, count: int) -> str:
     return text * count
 
 
-def reverse(text: str) -> str:
-    """The characters in reverse order."""
-    return text[::-1]
-
-
 def _trim(strip: Callable[[str, str], str], text: str, characters: str = " ") -> str:
     """Remove these characters from one end or both."""
     return strip(text, characters) if characters else text
@@ -82,10 +68,8 @@ def replace(text: str, old: str, new: str) -> str:
 
 def translate(text: str, old: str, new: str) -> str:
     """Replace each character of `old` by the one at the same position in `new`, or remove it."""
-    table: dict[int, str | None] = {}
-    for place, character in enumerate(old):
-        table.setdefault(ord(character), new[place] if place < len(new) else None)
-    return text.translate(table)
+    pairs = list(zip_longest(map(ord, old), new[: len(old)]))
+    return text.translate(dict(reversed(pairs)))  # of equal characters, the first counts
 
 
 def split_part(text: str, separator: str, number: int) -> str:
@@ -95,11 +79,6 @@ def split_part(text: str, separator: str, number: int) -> str:
     parts = text.split(separator) if separator else [text]
     place = number - 1 if number > 0 else len(parts) + number
     return parts[place] if 0 <= place < len(parts) else ""
-
-
-def strpos(text: str, wanted: str) -> int:
-    """The position of one string in the other, or 0."""
-    return text.find(wanted) + 1
 
 
 def substr(text: str, start: int, count: int | None = None) -> str:
@@ -121,11 +100,6 @@ def overlay(text: str, new: str, start: int, count: int | None = None) -> str:
     return text[: start - 1] + new + text[max(after - 1, 0) :]
 
 
-def ascii_code(text: str) -> int:
-    """The code point of the first character, or 0."""
-    return ord(text[0]) if text else 0
-
-
 def chr_of(code: int) -> str:
     """The character with a code point."""
     if code < 0:
@@ -137,11 +111,6 @@ def chr_of(code: int) -> str:
     if 0xD800 <= code <= 0xDFFF:
         raise ValueError(f"requested character not valid for encoding: {code}")
     return chr(code)
-
-
-def concat(*texts: str | None) -> str:
-    """Concatenate the strings; NULLs are ignored."""
-    return "".join(text for text in texts if text is not None)
 
 
 def concat_ws(separator: str | None, *texts: str | None) -> str | None:
@@ -162,32 +131,32 @@ def is_normalized(text: str, form: str = "NFC") -> bool:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    *overloads("length char_length character_length", ("text",), "integer", len),
-    Signature("octet_length", ("text",), "integer", octet_length),
-    Signature("bit_length", ("text",), "integer", bit_length),
-    *overloads("octet_length length", ("bytea",), "integer", len),
-    Signature("left", ("text", "integer"), "text", left),
-    Signature("right", ("text", "integer"), "text", right),
-    *overloads("lpad", ("text", "integer", "text"), "text", lpad, optional=1),
-    *overloads("rpad", ("text", "integer", "text"), "text", rpad, optional=1),
-    Signature("repeat", ("text", "integer"), "text", repeat),
-    Signature("reverse", ("text",), "text", reverse),
-    *overloads("btrim", ("text", "text"), "text", partial(_trim, str.strip), optional=1),
-    *overloads("ltrim", ("text", "text"), "text", partial(_trim, str.lstrip), optional=1),
-    *overloads("rtrim", ("text", "text"), "text", partial(_trim, str.rstrip), optional=1),
-    Signature("replace", ("text", "text", "text"), "text", replace),
-    Signature("translate", ("text", "text", "text"), "text", translate),
-    Signature("split_part", ("text", "text", "integer"), "text", split_part),
-    Signature("strpos", ("text", "text"), "integer", strpos),
-    Signature("position", ("text", "text"), "integer", swapped(strpos)),
-    *overloads("starts_with ^@", ("text", "text"), "boolean", str.startswith),
-    *overloads("substr substring", ("text", "integer", "integer"), "text", substr, optional=1),
-    *overloads("overlay", ("text", "text", "integer", "integer"), "text", overlay, optional=1),
-    Signature("ascii", ("text",), "integer", ascii_code),
-    Signature("chr", ("integer",), "text", chr_of),
-    Signature("concat", ("text",), "text", concat, strict=False, variadic=True),
-    Signature("concat_ws", ("text", "text"), "text", concat_ws, strict=False, variadic=True),
-    Signature("||", ("text", "text"), "text", operator.add),
-    *overloads("normalize", ("text", "text"), "text", normalize, optional=1),
-    *overloads("is_normalized", ("text", "text"), "boolean", is_normalized, optional=1),
+    *declare("length, char_length, character_length(text) -> integer", len),
+    *declare("octet_length(text) -> integer", octet_length),
+    *declare("bit_length(text) -> integer", lambda text: octet_length(text) * 8),
+    *declare("octet_length, length(bytea) -> integer", len),
+    *declare("left(text, integer) -> text", lambda text, count: text[:count]),
+    *declare("right(text, integer) -> text", right),
+    *declare("lpad(text, integer, text?) -> text", lpad),
+    *declare("rpad(text, integer, text?) -> text", rpad),
+    *declare("repeat(text, integer) -> text", repeat),
+    *declare("reverse(text) -> text", lambda text: text[::-1]),
+    *declare("btrim(text, text?) -> text", partial(_trim, str.strip)),
+    *declare("ltrim(text, text?) -> text", partial(_trim, str.lstrip)),
+    *declare("rtrim(text, text?) -> text", partial(_trim, str.rstrip)),
+    *declare("replace(text, text, text) -> text", replace),
+    *declare("translate(text, text, text) -> text", translate),
+    *declare("split_part(text, text, integer) -> text", split_part),
+    *declare("strpos(text, text) -> integer", lambda text, wanted: text.find(wanted) + 1),
+    *declare("position(text, text) -> integer", lambda wanted, text: text.find(wanted) + 1),
+    *declare("starts_with, ^@(text, text) -> boolean", str.startswith),
+    *declare("substr, substring(text, integer, integer?) -> text", substr),
+    *declare("overlay(text, text, integer, integer?) -> text", overlay),
+    *declare("ascii(text) -> integer", lambda text: ord(text[0]) if text else 0),
+    *declare("chr(integer) -> text", chr_of),
+    *declare("concat(variadic text) -> text", partial(concat_ws, ""), strict=False),
+    *declare("concat_ws(text, variadic text) -> text", concat_ws, strict=False),
+    *declare("||(text, text) -> text", operator.add),
+    *declare("normalize(text, text?) -> text", normalize),
+    *declare("is_normalized(text, text?) -> boolean", is_normalized),
 )

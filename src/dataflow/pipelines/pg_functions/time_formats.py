@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from dataflow.pipelines.pg_functions import intervals
 from dataflow.pipelines.pg_functions.civil import day_of_year, take_apart, weekday
 from dataflow.pipelines.pg_functions.datetime_fields import DAYS, MONTHS
 from dataflow.pipelines.pg_functions.format_pictures import Node, ordinal_of, parse_picture
 from dataflow.pipelines.pg_functions.integers import cut, modulo
-from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature
+from dataflow.pipelines.pg_functions.intervals import DAY
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare
 
 ROMAN = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"]
 _FRACTIONS = {"MS": 3, "US": 6, **{f"FF{digits}": digits for digits in range(1, 7)}}
@@ -45,25 +46,13 @@ class Shown(NamedTuple):
         return year if self.is_interval or year > 0 else 1 - year
 
 
-def format_timestamp(micros: int, picture: str) -> str | None:
-    return _format(_take_apart(micros, ""), picture)
-
-
 def format_timestamptz(micros: int, picture: str) -> str | None:
     return _format(_take_apart(micros, "UTC"), picture)
 
 
-def format_date(days: int, picture: str) -> str | None:
-    return format_timestamptz(days * DAY, picture)
-
-
 def format_interval(value: Interval, picture: str) -> str | None:
-    years = cut(value.months, 12)
-    months = value.months - years * 12
-    hours, minutes, seconds = (cut(value.micros, size) for size in (HOUR, MINUTE, SECOND))
-    days = (years * 12 + months) * 30 + value.days
-    clock = (hours, minutes - hours * 60, seconds - minutes * 60, value.micros - seconds * SECOND)
-    return _format(Shown(years, months, value.days, *clock, days, 0, "", True), picture)
+    days = value.months * 30 + value.days
+    return _format(Shown(*intervals.take_apart(value), days, 0, "", True), picture)
 
 
 def _take_apart(micros: int, zone: str) -> Shown:
@@ -111,15 +100,14 @@ def _century(shown: Shown) -> tuple[int, int]:
     return century, 2 if -99 <= century <= 99 else 0
 
 
+def _signed(number: int, digits: int, sign_of: int) -> tuple[int, int]:
+    """A number, and its width: zeros fill one more position if another number is negative."""
+    return number, digits + (sign_of < 0) - (number < 0)
+
+
 def _last_digits(year: int, digits: int, sign_of: int) -> tuple[int, int]:
-    """The last digits of a year; for a negative year, zeros fill one more position."""
     found = modulo(year, 10**digits)
-    return found, digits + (sign_of < 0) - (found < 0)
-
-
-def _iso_year(shown: Shown) -> tuple[int, int]:
-    year = shown.shown_iso_year
-    return year, 4 + (shown.shown_year < 0) - (year < 0)
+    return _signed(found, digits, sign_of)
 
 
 # The number that a keyword shows, and its width when padded with zeros.
@@ -143,7 +131,7 @@ _NUMBERS: dict[str, Callable[[Shown], tuple[int, int]]] = {
     "J": lambda shown: (julian_of(shown.year, shown.month, shown.day), 0),
     "CC": _century,
     "YYYY": lambda shown: (shown.shown_year, 4),
-    "IYYY": _iso_year,
+    "IYYY": lambda shown: _signed(shown.shown_iso_year, 4, shown.shown_year),
     "YYY": lambda shown: _last_digits(shown.shown_year, 3, shown.shown_year),
     "IYY": lambda shown: _last_digits(shown.shown_iso_year, 3, shown.shown_year),
     "YY": lambda shown: _last_digits(shown.shown_year, 2, shown.shown_year),
@@ -160,7 +148,7 @@ def _filled(number: int, width: int) -> tuple[int, int]:
 
 def _twelve_hours(hour: int) -> tuple[int, int]:
     found = modulo(hour, 12) or 12
-    return found, 2 + (hour < 0) - (found < 0)
+    return _signed(found, 2, hour)
 
 
 def _cased(text: str, node: Node) -> str:
@@ -177,14 +165,6 @@ def _dotted(text: str, node: Node) -> str:
     return _cased(".".join(text) + "." if "." in node.text else text, node)
 
 
-def _half(node: Node, shown: Shown) -> str:
-    return _dotted("pm" if modulo(shown.hour, 24) >= 12 else "am", node)
-
-
-def _era(node: Node, shown: Shown) -> str:
-    return _dotted("bc" if shown.year <= 0 else "ad", node)
-
-
 def _roman_month(node: Node, shown: Shown) -> str:
     if not shown.month and not shown.year:
         return ""
@@ -197,8 +177,13 @@ def _offset_hours(node: Node, _shown: Shown) -> str:
 
 
 _NAMES: dict[str, Callable[[Node, Shown], str]] = {
-    **dict.fromkeys(("A.M.", "P.M.", "AM", "PM"), _half),
-    **dict.fromkeys(("A.D.", "B.C.", "AD", "BC"), _era),
+    **dict.fromkeys(
+        ("A.M.", "P.M.", "AM", "PM"),
+        lambda node, shown: _dotted("pm" if modulo(shown.hour, 24) >= 12 else "am", node),
+    ),
+    **dict.fromkeys(
+        ("A.D.", "B.C.", "AD", "BC"), lambda node, shown: _dotted("bc" if shown.year <= 0 else "ad", node)
+    ),
     "MONTH": lambda node, shown: _padded(MONTHS[shown.month - 1], node, 9),
     "MON": lambda node, shown: _cased(MONTHS[shown.month - 1][:3], node),
     "DAY": lambda node, shown: _padded(DAYS[shown.weekday], node, 9),
@@ -238,8 +223,10 @@ def iso_date_of(year: int, month: int, day: int) -> tuple[int, int, int]:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("to_char", ("timestamp", "text"), "text", format_timestamp),
-    Signature("to_char", ("timestamptz", "text"), "text", format_timestamptz),
-    Signature("to_char", ("date", "text"), "text", format_date),
-    Signature("to_char", ("interval", "text"), "text", format_interval),
+    *declare(
+        "to_char(timestamp, text) -> text", lambda micros, picture: _format(_take_apart(micros, ""), picture)
+    ),
+    *declare("to_char(timestamptz, text) -> text", format_timestamptz),
+    *declare("to_char(date, text) -> text", lambda days, picture: format_timestamptz(days * DAY, picture)),
+    *declare("to_char(interval, text) -> text", format_interval),
 )

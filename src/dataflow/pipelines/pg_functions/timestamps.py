@@ -4,50 +4,26 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from dataflow.pipelines.pg_functions.civil import (
-    END_DATE,
-    END_TIMESTAMP,
-    EPOCH_JULIAN,
-    MIN_DAY,
-    MIN_TIMESTAMP,
-    POSTGRES_EPOCH,
-    add_months,
-    check_timestamp,
-    clock,
-    days_in_month,
-    find_days,
-    from_days,
-    is_julian,
-    take_apart,
-    to_days,
-    to_micros,
-)
+from dataflow.pipelines.pg_functions import civil, intervals
 from dataflow.pipelines.pg_functions.datetime_text import parse_date, parse_timestamp, parse_timestamptz
 from dataflow.pipelines.pg_functions.floats import round_even
 from dataflow.pipelines.pg_functions.integers import cut
-from dataflow.pipelines.pg_functions.intervals import (
-    DAY,
-    SECOND,
-    checked,
-    is_finite,
-    justify_hours,
-    negate,
-    show_clock,
-)
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature, swapped
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare, declare_each, swapped
 from dataflow.pipelines.pg_functions.zones import zone_for_making
 
 
 def show_date(days: int) -> str:
-    year, month, day = from_days(days)
+    year, month, day = civil.from_days(days)
     return _with_era(year, f"{month:02d}-{day:02d}", "")
 
 
 def show_timestamp(micros: int, zone: str = "") -> str:
-    year, month, day = from_days(micros // DAY)
-    return _with_era(year, f"{month:02d}-{day:02d} {show_clock(micros % DAY)}", zone)
+    year, month, day = civil.from_days(micros // intervals.DAY)
+    return _with_era(year, f"{month:02d}-{day:02d} {intervals.show_clock(micros % intervals.DAY)}", zone)
 
 
 def show_timestamptz(micros: int) -> str:
@@ -59,94 +35,79 @@ def _with_era(year: int, rest: str, zone: str) -> str:
 
 
 def date_to_timestamp(days: int) -> int:
-    if days * DAY >= END_TIMESTAMP:
+    if days * intervals.DAY >= civil.END_TIMESTAMP:
         raise ValueError("date out of range for timestamp")
-    return days * DAY
+    return days * intervals.DAY
 
 
 def to_precision(micros: int, digits: int) -> int:
     """Round to timestamp(digits), away from 2000-01-01."""
     size: int = 10 ** (6 - min(max(digits, 0), 6))
-    since = micros - POSTGRES_EPOCH
+    since = micros - civil.POSTGRES_EPOCH
     half = size // 2 if since >= 0 else -(size // 2)
-    return cut(since + half, size) * size + POSTGRES_EPOCH
+    return cut(since + half, size) * size + civil.POSTGRES_EPOCH
 
 
 def add_days(days: int, count: int) -> int:
-    return _check_date(days + count)
-
-
-def subtract_days(days: int, count: int) -> int:
-    return _check_date(days - count)
-
-
-def _check_date(days: int) -> int:
-    if not MIN_DAY <= days < END_DATE:
+    if not civil.MIN_DAY <= days + count < civil.END_DATE:
         raise ValueError("date out of range")
-    return days
+    return days + count
 
 
 def add_interval(micros: int, span: Interval) -> int:
     """Add the months, then the days, then the time; each step must be a valid timestamp."""
     if span.months:
-        moment = take_apart(micros)
-        year, month, day = add_months(moment.year, moment.month, moment.day, span.months)
-        micros = check_timestamp(to_micros(moment._replace(year=year, month=month, day=day)))
+        moment = civil.take_apart(micros)
+        year, month, day = civil.add_months(moment.year, moment.month, moment.day, span.months)
+        micros = civil.check_timestamp(civil.to_micros(moment._replace(year=year, month=month, day=day)))
     if span.days:
-        if micros // DAY + span.days + EPOCH_JULIAN >= 2**31:
+        if micros // intervals.DAY + span.days + civil.EPOCH_JULIAN >= 2**31:
             raise ValueError("timestamp out of range")
-        micros = check_timestamp(micros + span.days * DAY)
-    return check_timestamp(micros + span.micros)
+        micros = civil.check_timestamp(micros + span.days * intervals.DAY)
+    return civil.check_timestamp(micros + span.micros)
 
 
 def subtract_interval(micros: int, span: Interval) -> int:
-    return add_interval(micros, negate(span))
+    return add_interval(micros, intervals.negate(span))
 
 
-def add_interval_to_date(days: int, span: Interval) -> int:
-    return add_interval(date_to_timestamp(days), span)
-
-
-def subtract_interval_from_date(days: int, span: Interval) -> int:
-    return subtract_interval(date_to_timestamp(days), span)
+def _from_midnight(call: Callable[[int, Interval], int], days: int, span: Interval) -> int:
+    return call(date_to_timestamp(days), span)
 
 
 def timestamp_difference(left: int, right: int) -> Interval:
     """The difference in days and time, without months."""
-    return justify_hours(checked(0, 0, left - right))
+    return intervals.justify_hours(intervals.checked(0, 0, left - right))
 
 
 def age(left: int, right: int) -> Interval:
     """The difference in years, months, days and time, by the calendar."""
     sign = -1 if left < right else 1
-    later, earlier = take_apart(max(left, right)), take_apart(min(left, right))
-    micros = clock(*later[3:]) - clock(*earlier[3:])
+    later, earlier = civil.take_apart(max(left, right)), civil.take_apart(min(left, right))
+    micros = civil.clock(*later[3:]) - civil.clock(*earlier[3:])
     days = later.day - earlier.day
     months = (later.year - earlier.year) * 12 + later.month - earlier.month
     if micros < 0:
-        micros, days = micros + DAY, days - 1
+        micros, days = micros + intervals.DAY, days - 1
     while days < 0:
-        days, months = days + days_in_month(earlier.year, earlier.month), months - 1
-    return checked(sign * months, sign * days, sign * micros)
+        days, months = days + civil.days_in_month(earlier.year, earlier.month), months - 1
+    return intervals.checked(sign * months, sign * days, sign * micros)
 
 
 def bin_timestamp(stride: Interval, micros: int, origin: int) -> int:
     """date_bin: the start of the stride, counted from the origin, that contains the timestamp."""
     if stride.months:
         raise ValueError("timestamps cannot be binned into intervals containing months or years")
-    size = checked(0, 0, stride.days * DAY + stride.micros).micros
+    size = intervals.checked(0, 0, stride.days * intervals.DAY + stride.micros).micros
     if size <= 0:
         raise ValueError("stride must be greater than zero")
-    since = checked(0, 0, micros - origin).micros
-    return check_timestamp(origin + since // size * size)
+    since = intervals.checked(0, 0, micros - origin).micros
+    return civil.check_timestamp(origin + since // size * size)
 
 
 def make_date(year: int, month: int, day: int) -> int:
-    astronomical = _valid_year(year, month, day)
     shown = _date_text(year + 1 if -(2**31) < year < 0 else year, month, day)
-    if astronomical is None:
-        raise ValueError(f"date field value out of range: {shown}")
-    days = find_days(astronomical, month, day)
+    days = civil.find_days(_valid_year(year, month, day, shown), month, day)
     if days is None:
         raise ValueError(f"date out of range: {shown}")
     return days
@@ -157,19 +118,15 @@ def make_timestamp(*parts: float) -> int:
     year, month, day, hour, minute = map(int, parts[:5])
     seconds = parts[5]
     shown = _date_text(year, month, day)
-    astronomical = _valid_year(year, month, day)
-    if astronomical is None:
-        raise ValueError(f"date field value out of range: {shown}")
-    if not is_julian(astronomical, month):
+    astronomical = _valid_year(year, month, day, shown)
+    if not civil.is_julian(astronomical, month):
         raise ValueError(f"date out of range: {shown}")
     time = f"{hour}:{minute:02d}:{_seconds_text(seconds)}"
     if _time_overflows(hour, minute, seconds):
         raise ValueError(f"time field value out of range: {time}")
-    micros = to_days(astronomical, month, day) * DAY
-    micros += clock(hour, minute, 0, int(round_even(seconds * 1_000_000.0)))
-    if not MIN_TIMESTAMP <= micros < END_TIMESTAMP:
-        raise ValueError(f"timestamp out of range: {shown} {time}")
-    return micros
+    micros = civil.to_days(astronomical, month, day) * intervals.DAY
+    micros += civil.clock(hour, minute, 0, int(round_even(seconds * 1_000_000.0)))
+    return civil.check_timestamp(micros, f"{shown} {time}")
 
 
 def make_timestamptz(*parts: Any) -> int:
@@ -177,22 +134,29 @@ def make_timestamptz(*parts: Any) -> int:
     micros = make_timestamp(*parts[:6])
     if len(parts) == 6:
         return micros
-    return check_timestamp(micros - zone_for_making(parts[6]).offset_of_local(micros // SECOND) * SECOND)
+    return civil.check_timestamp(
+        micros - zone_for_making(parts[6]).offset_of_local(micros // intervals.SECOND) * intervals.SECOND
+    )
 
 
-def _valid_year(year: int, month: int, day: int) -> int | None:
-    """The year with 1 BC as 0; None if there is no such date."""
-    if year in (0, -(2**31)) or not 1 <= month <= 12 or not 1 <= day <= 31:
-        return None
+def _valid_year(year: int, month: int, day: int, shown: str) -> int:
+    """The year with 1 BC as 0; ValueError if there is no such date."""
     astronomical = year if year > 0 else year + 1
-    return astronomical if day <= days_in_month(astronomical, month) else None
+    is_possible = year not in (0, -(2**31)) and 1 <= month <= 12 and 1 <= day <= 31
+    if not is_possible or day > civil.days_in_month(astronomical, month):
+        raise ValueError(f"date field value out of range: {shown}")
+    return astronomical
 
 
 def _time_overflows(hour: int, minute: int, seconds: float) -> bool:
     if not (0 <= hour <= 24 and 0 <= minute <= 59) or math.isnan(seconds) or not 0 <= seconds <= 60:
         return True
     micros = round_even(seconds * 1_000_000.0)
-    return micros < 0 or micros > 60 * SECOND or clock(hour, minute, 0, int(micros)) > DAY
+    return (
+        micros < 0
+        or micros > 60 * intervals.SECOND
+        or civil.clock(hour, minute, 0, int(micros)) > intervals.DAY
+    )
 
 
 def _date_text(year: int, month: int, day: int) -> str:
@@ -212,12 +176,10 @@ def from_epoch(seconds: float) -> int:
         raise ValueError("timestamp cannot be NaN")
     if math.isinf(seconds):
         raise ValueError("infinite dates and timestamps are not supported; write '9999-12-31'")
-    if not MIN_TIMESTAMP / 1e6 <= seconds < END_TIMESTAMP / 1e6:
-        raise ValueError(f'timestamp out of range: "{seconds:g}"')
-    micros = int(round_even((seconds - POSTGRES_EPOCH // SECOND) * 1e6)) + POSTGRES_EPOCH
-    if not MIN_TIMESTAMP <= micros < END_TIMESTAMP:
-        raise ValueError(f'timestamp out of range: "{seconds:g}"')
-    return micros
+    since = round_even((seconds - civil.POSTGRES_EPOCH // intervals.SECOND) * 1e6)
+    is_in_range = civil.MIN_TIMESTAMP / 1e6 <= seconds < civil.END_TIMESTAMP / 1e6
+    micros = int(since) + civil.POSTGRES_EPOCH if is_in_range else civil.END_TIMESTAMP
+    return civil.check_timestamp(micros, f'"{seconds:g}"')
 
 
 def overlaps(
@@ -243,53 +205,42 @@ def _ordered(start: int | None, end: int | None) -> tuple[int | None, int | None
     return (end, start) if end is not None and start > end else (start, end)
 
 
-def overlaps_spans(
-    start: int | None, span: Interval | None, other_start: int | None, other_span: Interval | None
-) -> bool | None:
-    """The same for periods given by start and length."""
-    return overlaps(start, _end_of(start, span), other_start, _end_of(other_start, other_span))
-
-
-def _end_of(start: int | None, span: Interval | None) -> int | None:
-    return None if start is None or span is None else add_interval(start, span)
-
-
 _STAMPS = ("timestamp", "timestamptz")
-_MAKE = (*("integer",) * 5, "double")
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("cast", ("text",), "date", parse_date),
-    Signature("cast", ("text",), "timestamp", parse_timestamp),
-    Signature("cast", ("text",), "timestamptz", parse_timestamptz),
-    Signature("cast", ("date",), "text", show_date),
-    Signature("cast", ("timestamp",), "text", show_timestamp),
-    Signature("cast", ("timestamptz",), "text", show_timestamptz),
-    Signature("+", ("date", "integer"), "date", add_days),
-    Signature("+", ("integer", "date"), "date", swapped(add_days)),
-    Signature("-", ("date", "integer"), "date", subtract_days),
-    Signature("-", ("date", "date"), "integer", operator.sub),
-    Signature("+", ("date", "interval"), "timestamp", add_interval_to_date),
-    Signature("+", ("interval", "date"), "timestamp", swapped(add_interval_to_date)),
-    Signature("-", ("date", "interval"), "timestamp", subtract_interval_from_date),
-    Signature("isfinite", ("date",), "boolean", is_finite),
-    Signature("make_date", ("integer", "integer", "integer"), "date", make_date),
-    Signature("make_timestamp", _MAKE, "timestamp", make_timestamp),
-    Signature("make_timestamptz", _MAKE, "timestamptz", make_timestamptz),
-    Signature("make_timestamptz", (*_MAKE, "text"), "timestamptz", make_timestamptz),
-    Signature("to_timestamp", ("double",), "timestamptz", from_epoch),
-    *(
-        signature
-        for kind in _STAMPS
-        for signature in (
-            Signature("+", (kind, "interval"), kind, add_interval),
-            Signature("+", ("interval", kind), kind, swapped(add_interval)),
-            Signature("-", (kind, "interval"), kind, subtract_interval),
-            Signature("-", (kind, kind), "interval", timestamp_difference),
-            Signature("age", (kind, kind), "interval", age),
-            Signature("date_bin", ("interval", kind, kind), kind, bin_timestamp),
-            Signature("isfinite", (kind,), "boolean", is_finite),
-            Signature("overlaps", (kind,) * 4, "boolean", overlaps, strict=False),
-            Signature("overlaps", (kind, "interval") * 2, "boolean", overlaps_spans, strict=False),
-        )
+    *declare("cast(text) -> date", parse_date),
+    *declare("cast(text) -> timestamp", parse_timestamp),
+    *declare("cast(text) -> timestamptz", parse_timestamptz),
+    *declare("cast(date) -> text", show_date),
+    *declare("cast(timestamp) -> text", show_timestamp),
+    *declare("cast(timestamptz) -> text", show_timestamptz),
+    *declare("+(date, integer) -> date", add_days),
+    *declare("+(integer, date) -> date", swapped(add_days)),
+    *declare("-(date, integer) -> date", lambda days, count: add_days(days, -count)),
+    *declare("-(date, date) -> integer", operator.sub),
+    *declare("+(date, interval) -> timestamp", partial(_from_midnight, add_interval)),
+    *declare("+(interval, date) -> timestamp", swapped(partial(_from_midnight, add_interval))),
+    *declare("-(date, interval) -> timestamp", partial(_from_midnight, subtract_interval)),
+    *declare("isfinite(date) -> boolean", intervals.is_finite),
+    *declare("make_date(integer, integer, integer) -> date", make_date),
+    *declare(
+        "make_timestamp(integer, integer, integer, integer, integer, double) -> timestamp", make_timestamp
     ),
+    *declare(
+        "make_timestamptz(integer, integer, integer, integer, integer, double) -> timestamptz",
+        make_timestamptz,
+    ),
+    *declare(
+        "make_timestamptz(integer, integer, integer, integer, integer, double, text) -> timestamptz",
+        make_timestamptz,
+    ),
+    *declare("to_timestamp(double) -> timestamptz", from_epoch),
+    *declare_each("+({}, interval) -> {}", dict.fromkeys(_STAMPS, add_interval)),
+    *declare_each("+(interval, {}) -> {}", dict.fromkeys(_STAMPS, swapped(add_interval))),
+    *declare_each("-({}, interval) -> {}", dict.fromkeys(_STAMPS, subtract_interval)),
+    *declare_each("-({}, {}) -> interval", dict.fromkeys(_STAMPS, timestamp_difference)),
+    *declare_each("age({}, {}) -> interval", dict.fromkeys(_STAMPS, age)),
+    *declare_each("date_bin(interval, {}, {}) -> {}", dict.fromkeys(_STAMPS, bin_timestamp)),
+    *declare_each("isfinite({}) -> boolean", dict.fromkeys(_STAMPS, intervals.is_finite)),
+    *declare_each("overlaps({}, {}, {}, {}) -> boolean", dict.fromkeys(_STAMPS, overlaps), strict=False),
 )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
+from functools import partial
 
 from dataflow.pipelines.pg_functions.floats import INFINITY, NAN, divide, multiply
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare, declare_each
 
 _DEGREE = 0.0174532925199432957692
 
@@ -30,13 +32,7 @@ def ranged(call: Callable[[float], float], low: float, high: float) -> Callable[
 
 def finite(call: Callable[[float], float]) -> Callable[[float], float]:
     """Wrap a function to refuse infinity."""
-
-    def checked(value: float) -> float:
-        if math.isinf(value):
-            raise ValueError("input is out of range")
-        return call(value)
-
-    return checked
+    return ranged(call, -sys.float_info.max, sys.float_info.max)
 
 
 def cotangent(value: float) -> float:
@@ -44,30 +40,16 @@ def cotangent(value: float) -> float:
     return 1.0 / tangent if tangent else math.copysign(INFINITY, tangent)
 
 
-def hyperbolic_sine(value: float) -> float:
+def _or_infinity(call: Callable[[float], float], value: float) -> float:
+    """The function's value; infinity if that is out of range."""
     try:
-        return math.sinh(value)
+        return call(value)
     except OverflowError:
         return math.copysign(INFINITY, value)
 
 
-def hyperbolic_cosine(value: float) -> float:
-    try:
-        return math.cosh(value)
-    except OverflowError:
-        return INFINITY
-
-
 def area_tangent(value: float) -> float:
     return math.copysign(INFINITY, value) if abs(value) == 1 else math.atanh(value)
-
-
-def degrees(value: float) -> float:
-    return divide(value, _DEGREE)
-
-
-def radians(value: float) -> float:
-    return multiply(value, _DEGREE)
 
 
 def arc_sine_degrees(value: float) -> float:
@@ -82,14 +64,6 @@ def arc_cosine_degrees(value: float) -> float:
     return (math.acos(value) / _ACOS_HALF) * 60.0
 
 
-def arc_tangent_degrees(value: float) -> float:
-    return (math.atan(value) / _ATAN_ONE) * 45.0
-
-
-def arc_tangent2_degrees(left: float, right: float) -> float:
-    return (math.atan2(left, right) / _ATAN_ONE) * 45.0
-
-
 def sine_degrees(value: float) -> float:
     angle, sign, _ = _reduced(value)
     return sign * _sine_quarter(angle)
@@ -100,24 +74,18 @@ def cosine_degrees(value: float) -> float:
     return sign * _cosine_quarter(angle)
 
 
-def tangent_degrees(value: float) -> float:
+def tangent_degrees(value: float, is_inverse: bool = False) -> float:
+    """The tangent, or its inverse, the cotangent."""
     angle, sine_sign, cosine_sign = _reduced(value)
-    sine, cosine = _sine_quarter(angle), _cosine_quarter(angle)
-    found = sine / cosine / _TAN_45 if cosine else INFINITY
+    over, under, unit = _sine_quarter(angle), _cosine_quarter(angle), _TAN_45
+    if is_inverse:
+        over, under, unit = under, over, _COT_45
+    found = over / under / unit if under else math.copysign(INFINITY, under)
     return sine_sign * cosine_sign * found + 0.0  # avoids minus zero
-
-
-def cotangent_degrees(value: float) -> float:
-    angle, sine_sign, cosine_sign = _reduced(value)
-    sine, cosine = _sine_quarter(angle), _cosine_quarter(angle)
-    found = cosine / sine / _COT_45 if sine else math.copysign(INFINITY, sine)
-    return sine_sign * cosine_sign * found + 0.0
 
 
 def _reduced(value: float) -> tuple[float, int, int]:
     """The angle in the first quadrant, and the signs of its sine and cosine."""
-    if math.isnan(value):
-        return value, 1, 1
     angle, sine_sign, cosine_sign = math.fmod(value, 360.0), 1, 1
     if angle < 0:
         angle, sine_sign = -angle, -1
@@ -153,36 +121,36 @@ def _cosine_quarter(angle: float) -> float:
 _TAN_45 = _sine_quarter(45.0) / _cosine_quarter(45.0)
 _COT_45 = _cosine_quarter(45.0) / _sine_quarter(45.0)
 
-_ONE_TO_ONE = (
-    ("sin", finite(math.sin)),
-    ("cos", finite(math.cos)),
-    ("tan", finite(math.tan)),
-    ("cot", finite(cotangent)),
-    ("asin", ranged(math.asin, -1, 1)),
-    ("acos", ranged(math.acos, -1, 1)),
-    ("atan", math.atan),
-    ("sind", finite(sine_degrees)),
-    ("cosd", finite(cosine_degrees)),
-    ("tand", finite(tangent_degrees)),
-    ("cotd", finite(cotangent_degrees)),
-    ("asind", ranged(arc_sine_degrees, -1, 1)),
-    ("acosd", ranged(arc_cosine_degrees, -1, 1)),
-    ("atand", arc_tangent_degrees),
-    ("sinh", hyperbolic_sine),
-    ("cosh", hyperbolic_cosine),
-    ("tanh", math.tanh),
-    ("asinh", math.asinh),
-    ("acosh", ranged(math.acosh, 1, INFINITY)),
-    ("atanh", ranged(area_tangent, -1, 1)),
-    ("erf", math.erf),
-    ("erfc", math.erfc),
-    ("degrees", degrees),
-    ("radians", radians),
-)
+_FUNCTIONS: dict[str, Callable[[float], float]] = {
+    "sin": finite(math.sin),
+    "cos": finite(math.cos),
+    "tan": finite(math.tan),
+    "cot": finite(cotangent),
+    "asin": ranged(math.asin, -1, 1),
+    "acos": ranged(math.acos, -1, 1),
+    "atan": math.atan,
+    "sind": finite(sine_degrees),
+    "cosd": finite(cosine_degrees),
+    "tand": finite(tangent_degrees),
+    "cotd": finite(partial(tangent_degrees, is_inverse=True)),
+    "asind": ranged(arc_sine_degrees, -1, 1),
+    "acosd": ranged(arc_cosine_degrees, -1, 1),
+    "atand": lambda value: math.atan(value) / _ATAN_ONE * 45.0,
+    "sinh": partial(_or_infinity, math.sinh),
+    "cosh": lambda value: _or_infinity(math.cosh, abs(value)),
+    "tanh": math.tanh,
+    "asinh": math.asinh,
+    "acosh": ranged(math.acosh, 1, INFINITY),
+    "atanh": ranged(area_tangent, -1, 1),
+    "erf": math.erf,
+    "erfc": math.erfc,
+    "degrees": lambda value: divide(value, _DEGREE),
+    "radians": lambda value: multiply(value, _DEGREE),
+}
 
 SIGNATURES: tuple[Signature, ...] = (
-    *(Signature(name, ("double",), "double", call) for name, call in _ONE_TO_ONE),
-    Signature("atan2", ("double", "double"), "double", math.atan2),
-    Signature("atan2d", ("double", "double"), "double", arc_tangent2_degrees),
-    Signature("pi", (), "double", lambda: math.pi),
+    *declare_each("{}(double) -> double", _FUNCTIONS),
+    *declare("atan2(double, double) -> double", math.atan2),
+    *declare("atan2d(double, double) -> double", lambda y, x: math.atan2(y, x) / _ATAN_ONE * 45.0),
+    *declare("pi() -> double", lambda: math.pi),
 )

@@ -5,31 +5,33 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable
-from functools import partial
-from typing import Any
 
 from dataflow.pipelines.pg_functions.integers import SPACE
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, declare
 
 UUID = re.compile(r"(\{)?((?:[0-9a-fA-F]{4}-?){7}[0-9a-fA-F]{4})(?(1)\})")
+HEX_PAIR = re.compile(r"[^ \n\t\r].?", re.DOTALL)
 HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 BYTEA_ESCAPE = re.compile(rb"\\(?:([0-3][0-7][0-7])|(\\))|\\|[^\\]+", re.DOTALL)
+_BYTE_ESCAPES = [f"\\{byte:03o}" if byte in (0, *range(128, 256)) else chr(byte) for byte in range(256)]
+_BYTE_ESCAPES[92] = "\\\\"
 BASE64_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 UNICODE_ESCAPE = re.compile(
     r"\\(?:(?P<backslash>\\)|u?(?P<four>[0-9a-fA-F]{4})|\+(?P<six>[0-9a-fA-F]{6})|U(?P<eight>[0-9a-fA-F]{8}))?|[^\\]"
 )
 BAD_PAIR = "invalid Unicode surrogate pair"
+_BOOLEANS = {
+    word[:size]: word in ("true", "yes") for word in ("true", "yes", "false", "no") for size in range(1, 6)
+}
+_BOOLEANS |= {"on": True, "1": True, "off": False, "of": False, "0": False}
 
 
 def boolean_in(text: str) -> bool:
     """Parse a boolean: true, false, yes, no, their prefixes, on, off (of), 1 and 0."""
-    word = text.strip(SPACE).lower() if text.isascii() else ""
-    if word == "1" or (word and ("true".startswith(word) or "yes".startswith(word))) or word == "on":
-        return True
-    if word == "0" or (word and ("false".startswith(word) or "no".startswith(word))) or word in ("of", "off"):
-        return False
-    raise ValueError(f'invalid input syntax for type boolean: "{text}"')
+    found = _BOOLEANS.get(text.strip(SPACE).lower() if text.isascii() else "")
+    if found is None:
+        raise ValueError(f'invalid input syntax for type boolean: "{text}"')
+    return found
 
 
 def boolean_out(value: bool) -> str:
@@ -63,20 +65,14 @@ def bytea_out(value: bytes) -> str:
 
 def read_hex(text: str) -> bytes:
     """Parse hexadecimal digits; white space is allowed between pairs."""
-    data = bytearray()
-    place = 0
-    while place < len(text):
-        if text[place] in " \n\t\r":
-            place += 1
-            continue
-        for digit in text[place : place + 2]:
+    pairs = HEX_PAIR.findall(text)
+    for pair in pairs:
+        for digit in pair:
             if digit not in HEX_DIGITS:
                 raise ValueError(f'invalid hexadecimal digit: "{digit}"')
-            if place + 1 >= len(text):
-                raise ValueError("invalid hexadecimal data: odd number of digits")
-        data.append(int(text[place : place + 2], 16))
-        place += 2
-    return bytes(data)
+        if len(pair) < 2:
+            raise ValueError("invalid hexadecimal data: odd number of digits")
+    return bytes.fromhex("".join(pairs))
 
 
 def read_escaped(text: str) -> bytes:
@@ -103,26 +99,16 @@ def encode(data: bytes, form: str) -> str:
             # A full line ends with a newline even at the end, unless it is padded.
             return re.sub("(.{75}[^=])", r"\1\n", base64.b64encode(data).decode())
         case "escape":
-            return "".join(map(_escape_byte, data))
+            return "".join(map(_BYTE_ESCAPES.__getitem__, data))
     raise ValueError(f'unrecognized encoding: "{form}"')
 
 
 def decode(text: str, form: str) -> bytes:
     """Decode text in `hex`, `base64` or `escape` to bytes."""
-    match form.lower():
-        case "hex":
-            return read_hex(text)
-        case "base64":
-            return _read_base64(text)
-        case "escape":
-            return read_escaped(text)
-    raise ValueError(f'unrecognized encoding: "{form}"')
-
-
-def _escape_byte(byte: int) -> str:
-    if byte == 0 or byte > 127:
-        return f"\\{byte:03o}"
-    return "\\\\" if byte == 92 else chr(byte)
+    decoders = {"hex": read_hex, "base64": _read_base64, "escape": read_escaped}
+    if form.lower() not in decoders:
+        raise ValueError(f'unrecognized encoding: "{form}"')
+    return decoders[form.lower()](text)
 
 
 def _read_base64(text: str) -> bytes:
@@ -153,12 +139,6 @@ def _read_base64(text: str) -> bytes:
 def md5(data: str | bytes) -> str:
     """The MD5 digest as hexadecimal text."""
     return hashlib.md5(data.encode() if isinstance(data, str) else data, usedforsecurity=False).hexdigest()
-
-
-def digest(algorithm: Callable[[bytes], Any], data: bytes) -> bytes:
-    """The digest by one of hashlib's functions."""
-    result: bytes = algorithm(data).digest()
-    return result
 
 
 def decode_utf8(data: bytes) -> str:
@@ -193,19 +173,19 @@ def unistr(text: str) -> str:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("cast", ("text",), "boolean", boolean_in),
-    Signature("cast", ("text",), "uuid", uuid_in),
-    Signature("cast", ("text",), "bytea", bytea_in),
-    Signature("cast", ("bytea",), "text", bytea_out),
-    Signature("encode", ("bytea", "text"), "text", encode),
-    Signature("decode", ("text", "text"), "bytea", decode),
-    Signature("md5", ("text",), "text", md5),
-    Signature("md5", ("bytea",), "text", md5),
-    *(
-        Signature(name, ("bytea",), "bytea", partial(digest, getattr(hashlib, name)))
-        for name in ("sha224", "sha256", "sha384", "sha512")
-    ),
-    Signature("convert_to utf8", ("text",), "bytea", str.encode),
-    Signature("convert_from utf8", ("bytea",), "text", decode_utf8),
-    Signature("unistr", ("text",), "text", unistr),
+    *declare("cast(text) -> boolean", boolean_in),
+    *declare("cast(text) -> uuid", uuid_in),
+    *declare("cast(text) -> bytea", bytea_in),
+    *declare("cast(bytea) -> text", bytea_out),
+    *declare("encode(bytea, text) -> text", encode),
+    *declare("decode(text, text) -> bytea", decode),
+    *declare("md5(text) -> text", md5),
+    *declare("md5(bytea) -> text", md5),
+    *declare("sha224(bytea) -> bytea", lambda data: hashlib.sha224(data).digest()),
+    *declare("sha256(bytea) -> bytea", lambda data: hashlib.sha256(data).digest()),
+    *declare("sha384(bytea) -> bytea", lambda data: hashlib.sha384(data).digest()),
+    *declare("sha512(bytea) -> bytea", lambda data: hashlib.sha512(data).digest()),
+    *declare("convert_to utf8(text) -> bytea", str.encode),
+    *declare("convert_from utf8(bytea) -> text", decode_utf8),
+    *declare("unistr(text) -> text", unistr),
 )

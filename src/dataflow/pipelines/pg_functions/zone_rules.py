@@ -125,9 +125,7 @@ _RULE = re.compile(rf"(?:M(\d+)\.(\d+)\.(\d+)|(J?)(\d+))(?:/{_OFFSET})?")
 def parse_posix(text: str) -> Zone | None:
     """Parse a POSIX zone, whose offsets count west of UTC; None if it is not one."""
     rules = _parse_rules(text)
-    if not rules:
-        return None
-    if rules.summer and not rules.changes_in(2000):
+    if not rules or (rules.summer and not rules.changes_in(2000)):
         return None
     return Zone((), (), rules.standard, rules)
 
@@ -204,17 +202,15 @@ def parse_zone_file(content: bytes) -> Zone:
     """The second, 64-bit part of a compiled zone (RFC 8536), and the rules in its last line."""
     counts = struct.unpack(">6I", content[20:44])
     start = 44 + _body_size(counts, 4)
-    isut, isstd, leap, time_count, type_count, name_size = struct.unpack(
-        ">6I", content[start + 20 : start + 44]
-    )
+    counts = struct.unpack(">6I", content[start + 20 : start + 44])
+    _, _, _, time_count, type_count, name_size = counts
     body = content[start + 44 :]
     moments = struct.unpack(f">{time_count}q", body[: 8 * time_count])
     indexes = body[8 * time_count : 9 * time_count]
     kinds = body[9 * time_count : 9 * time_count + 6 * type_count]
     names = body[9 * time_count + 6 * type_count :][:name_size]
     times = [_read_type(kinds[place : place + 6], names) for place in range(0, len(kinds), 6)]
-    size = _body_size((isut, isstd, leap, time_count, type_count, name_size), 8)
-    rules = _parse_rules(body[size:].decode().strip("\n"))
+    rules = _parse_rules(body[_body_size(counts, 8) :].decode().strip("\n"))
     return Zone(moments, tuple(times[index] for index in indexes), times[0], rules)
 
 

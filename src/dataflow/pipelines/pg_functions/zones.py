@@ -11,7 +11,7 @@ from dataflow.pipelines.pg_functions.datetime_fields import Malformed
 from dataflow.pipelines.pg_functions.integers import cut
 from dataflow.pipelines.pg_functions.intervals import SECOND
 from dataflow.pipelines.pg_functions.intervals import show as show_interval
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare
 from dataflow.pipelines.pg_functions.zone_rules import LocalTime, Zone, load_zone
 
 # PostgreSQL's default set: minutes ahead of UTC and the abbreviations for that offset, those of a summer time
@@ -71,7 +71,8 @@ _CHANGING = {
     "Pacific/": "ckt:Rarotonga easst:Easter east:Easter kost:Kosrae lint:Kiritimati nut:Niue tkt:Fakaofo",
 }
 FIXED = {name.strip("*"): minutes * 60 for minutes, names in _FIXED.items() for name in names.split()}
-_SUMMER = frozenset(name[:-1] for names in _FIXED.values() for name in names.split() if name[-1] == "*")
+# The abbreviations of summer times, after which "DST" cannot follow.
+SUMMER = frozenset(name[:-1] for names in _FIXED.values() for name in names.split() if name[-1] == "*")
 CHANGING = {
     pair.split(":")[0]: area + pair.split(":")[1]
     for area, pairs in _CHANGING.items()
@@ -103,11 +104,6 @@ AnyZone = Zone | NamedTime
 def fixed_zone(offset: int) -> Zone:
     """A zone with a fixed offset from UTC, in seconds."""
     return Zone((), (), LocalTime(offset, ""), None)
-
-
-def is_summer_abbreviation(name: str) -> bool:
-    """Whether it names a summer time, so that "DST" cannot follow it."""
-    return name in _SUMMER
 
 
 def find_abbreviation(name: str) -> AnyZone | None:
@@ -169,14 +165,6 @@ def from_local(name: str, micros: int) -> int:
     return check_timestamp(micros - find_zone(name).offset_of_local(micros // SECOND) * SECOND)
 
 
-def to_local_by(zone: Interval, micros: int) -> int:
-    return check_timestamp(micros + _interval_offset(zone))
-
-
-def from_local_by(zone: Interval, micros: int) -> int:
-    return check_timestamp(micros - _interval_offset(zone))
-
-
 def _interval_offset(zone: Interval) -> int:
     if zone.months or zone.days:
         shown = show_interval(zone)
@@ -185,8 +173,14 @@ def _interval_offset(zone: Interval) -> int:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("timezone", ("text", "timestamptz"), "timestamp", to_local),
-    Signature("timezone", ("text", "timestamp"), "timestamptz", from_local),
-    Signature("timezone", ("interval", "timestamptz"), "timestamp", to_local_by),
-    Signature("timezone", ("interval", "timestamp"), "timestamptz", from_local_by),
+    *declare("timezone(text, timestamptz) -> timestamp", to_local),
+    *declare("timezone(text, timestamp) -> timestamptz", from_local),
+    *declare(
+        "timezone(interval, timestamptz) -> timestamp",
+        lambda zone, micros: check_timestamp(micros + _interval_offset(zone)),
+    ),
+    *declare(
+        "timezone(interval, timestamp) -> timestamptz",
+        lambda zone, micros: check_timestamp(micros - _interval_offset(zone)),
+    ),
 )

@@ -9,17 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from dataflow.pipelines.pg_functions.letters import CodePoints, contains
-from dataflow.pipelines.pg_functions.regex.parts import (
-    Characters,
-    Choice,
-    Constraint,
-    Edge,
-    Expression,
-    LookAround,
-    Neighbor,
-    Repeat,
-    Sequence,
-)
+from dataflow.pipelines.pg_functions.regex import parts
 from dataflow.pipelines.pg_functions.regex.shortcut import is_basic
 from dataflow.pipelines.pg_functions.regex.tokens import refuse
 
@@ -80,12 +70,12 @@ class Text:
         """Whether a lookaround constraint holds at a position."""
         key = (id(look), position)
         if key not in self._looks:
-            found = self._is_ahead(look, position) if look.is_ahead else position in self._list_ends(look)
+            if look.is_ahead:
+                found = bool(look.automaton.list_ends(self, position, self.length, 0))
+            else:
+                found = position in self._list_ends(look)
             self._looks[key] = found is look.is_wanted
         return self._looks[key]
-
-    def _is_ahead(self, look: _Look, position: int) -> bool:
-        return bool(look.automaton.list_ends(self, position, self.length, 0))
 
     def _list_ends(self, look: _Look) -> set[int]:
         if id(look) not in self._ends_before:
@@ -118,13 +108,13 @@ class _Kernel:
     closed: dict[tuple[int, int], _Closed] = field(default_factory=dict)
 
 
-_Test = Edge | _Look | tuple[int, bool]
+_Test = parts.Edge | _Look | tuple[int, bool]
 
 
 class Automaton:
     """The automaton of one expression; with `is_search` the match can begin anywhere after the start."""
 
-    def __init__(self, expression: Expression, palette: Palette, is_search: bool = False) -> None:
+    def __init__(self, expression: parts.Expression, palette: Palette, is_search: bool = False) -> None:
         self._palette = palette
         self._characters: list[list[tuple[int, int]]] = []
         self._free: list[list[int]] = []
@@ -230,7 +220,7 @@ class Automaton:
         return self._closed.setdefault(closed, _Closed(closed, self._final in closed))
 
     def _holds(self, test: _Test, text: Text, position: int) -> bool:
-        if isinstance(test, Edge):
+        if isinstance(test, parts.Edge):
             return position == (0 if test.is_start else text.length)
         if isinstance(test, _Look):
             return text.holds(test, position)
@@ -245,32 +235,34 @@ class Automaton:
         self._constrained.append([])
         return len(self._free) - 1
 
-    def _build(self, expression: Expression, start: int, end: int) -> None:
+    def _build(self, expression: parts.Expression, start: int, end: int) -> None:
         match expression:
-            case Characters(points):
+            case parts.Characters(points):
                 self._characters[start].append((self._palette.add(points), end))
-            case Sequence(parts):
-                for part in parts[:-1]:
+            case parts.Sequence(items):
+                for part in items[:-1]:
                     middle = self._add_state()
                     self._build(part, start, middle)
                     start = middle
-                if parts:
-                    self._build(parts[-1], start, end)
+                if items:
+                    self._build(items[-1], start, end)
                 else:
                     self._free[start].append(end)
-            case Choice(parts):
-                for part in parts:
+            case parts.Choice(items):
+                for part in items:
                     inside, outside = self._add_state(), self._add_state()
                     self._free[start].append(inside)
                     self._free[outside].append(end)
                     self._build(part, inside, outside)
-            case Repeat(part, least, most):
+            case parts.Repeat(part, least, most):
                 self._build_repeat(part, (least, most), start, end)
             case _:
                 self._has_constraints = True
                 self._constrained[start].append((self._make_test(expression), end))
 
-    def _build_repeat(self, part: Expression, count: tuple[int, int | None], start: int, end: int) -> None:
+    def _build_repeat(
+        self, part: parts.Expression, count: tuple[int, int | None], start: int, end: int
+    ) -> None:
         least, most = count
         for _ in range(least):
             start = self._build_once(part, start)
@@ -285,18 +277,18 @@ class Automaton:
             start = self._build_once(part, start)
         self._free[start].append(end)
 
-    def _build_once(self, part: Expression, start: int) -> int:
+    def _build_once(self, part: parts.Expression, start: int) -> int:
         inside, outside = self._add_state(), self._add_state()
         self._free[start].append(inside)
         self._build(part, inside, outside)
         return outside
 
-    def _make_test(self, constraint: Constraint) -> _Test:
-        if isinstance(constraint, Edge):
+    def _make_test(self, constraint: parts.Constraint) -> _Test:
+        if isinstance(constraint, parts.Edge):
             return constraint
-        if isinstance(constraint, Neighbor):
+        if isinstance(constraint, parts.Neighbor):
             return self._palette.add(constraint.points), constraint.is_ahead
-        assert isinstance(constraint, LookAround)
+        assert isinstance(constraint, parts.LookAround)
         self._has_looks = True
         is_ahead = constraint.is_ahead
         automaton = Automaton(constraint.part, self._palette, is_search=not is_ahead)

@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from dataflow.pipelines.pg_functions.letters import (
-    CLASS_NAMES,
-    CodePoints,
-    complement,
-    from_ranges,
-    get_class,
-    get_mapping,
-    lower_code,
-    unite,
-    upper_code,
-)
+from dataflow.pipelines.pg_functions import letters
 from dataflow.pipelines.pg_functions.regex.flags import Flag
 from dataflow.pipelines.pg_functions.regex.tokens import Kind, Tokens, refuse
 
@@ -38,37 +28,39 @@ CHARACTER_NAMES = {name: code for code, name in enumerate(_CONTROLS.split())} | 
 }
 
 
-def character_set(code: int, flags: Flag) -> CodePoints:
+def character_set(code: int, flags: Flag) -> letters.CodePoints:
     """The character, or both of its cases if case is ignored."""
     # A character that is neither of its cases, such as ǅ, does not match itself then.
-    codes = (lower_code(code), upper_code(code)) if flags & Flag.IGNORE_CASE else (code,)
-    return from_ranges((code, code) for code in codes)
+    if not flags & Flag.IGNORE_CASE:
+        return letters.from_ranges([(code, code)])
+    cases = [letters.get_mapping(name).get(code, code) for name in ("lower", "upper")]
+    return letters.from_ranges((each, each) for each in cases)
 
 
-def class_set(name: str, flags: Flag) -> CodePoints:
+def class_set(name: str, flags: Flag) -> letters.CodePoints:
     """The characters of a class."""
     if flags & Flag.IGNORE_CASE and name in ("lower", "upper"):
-        return get_class("alpha")
-    return get_class(name)
+        return letters.get_class("alpha")
+    return letters.get_class(name)
 
 
-def read_bracket(tokens: Tokens) -> CodePoints:
+def read_bracket(tokens: Tokens) -> letters.CodePoints:
     """Parse a bracket expression, from its opening bracket to the token after it."""
     is_positive = tokens.value
-    parts: list[CodePoints] = []
+    parts: list[letters.CodePoints] = []
     tokens.advance()
     while tokens.kind is not Kind.BRACKET_END:
         parts.append(_read_part(tokens))
-    found = unite(*parts)
+    found = letters.unite(*parts)
     if not is_positive:
         if tokens.flags & Flag.NEWLINE_STOPS:
-            found = unite(found, from_ranges([(10, 10)]))
-        found = complement(found)
+            found = letters.unite(found, letters.from_ranges([(10, 10)]))
+        found = letters.complement(found)
     tokens.advance()
     return found
 
 
-def _read_part(tokens: Tokens) -> CodePoints:
+def _read_part(tokens: Tokens) -> letters.CodePoints:
     match tokens.kind:
         case Kind.RANGE:
             refuse(BAD_RANGE)
@@ -76,10 +68,10 @@ def _read_part(tokens: Tokens) -> CodePoints:
             found = class_set(str(tokens.value), tokens.flags)
             is_complement = tokens.kind is Kind.OTHER_CLASS
             tokens.advance()
-            return complement(found) if is_complement else found
+            return letters.complement(found) if is_complement else found
         case Kind.NAMED_CLASS:
             name = _read_name(tokens, BAD_CLASS)
-            if name not in CLASS_NAMES:
+            if name not in letters.CLASS_NAMES:
                 refuse(BAD_CLASS)
             return class_set(name, tokens.flags)
         case Kind.EQUIVALENCE:
@@ -103,14 +95,14 @@ def _read_end_of_range(tokens: Tokens) -> int:
     return code
 
 
-def _range_set(first: int, last: int, flags: Flag) -> CodePoints:
+def _range_set(first: int, last: int, flags: Flag) -> letters.CodePoints:
     if first > last:
         refuse(BAD_RANGE)
     found = [(first, last)]
     if flags & Flag.IGNORE_CASE:
-        for mapping in (get_mapping("lower"), get_mapping("upper")):
+        for mapping in (letters.get_mapping("lower"), letters.get_mapping("upper")):
             found += [(other, other) for code, other in mapping.items() if first <= code <= last]
-    return from_ranges(found)
+    return letters.from_ranges(found)
 
 
 def _read_name(tokens: Tokens, reason: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 
-from dataflow.pipelines.pg_functions.letters import lower_code
+from dataflow.pipelines.pg_functions.letters import lower
 from dataflow.pipelines.pg_functions.regex.automata import Automaton, Text
 from dataflow.pipelines.pg_functions.regex.parts import Node, Shape, Trait
 
@@ -113,13 +113,13 @@ class Dissection:
         return ends
 
     def _is_same(self, one: str, other: str) -> bool:
-        if one == other or not self._ignores_case:
-            return one == other
-        return [lower_code(ord(c)) for c in one] == [lower_code(ord(c)) for c in other]
+        return one == other or (self._ignores_case and lower(one) == lower(other))
 
 
 class LongestFirst:
     """Divides a span among repetitions: each takes as much as possible. `points` are the bounds so far."""
+
+    _prefers_long = True
 
     def __init__(self, node: Node, span: tuple[int, int], list_ends: ListEnds, verify: Verify) -> None:
         start, self._end = span
@@ -130,7 +130,7 @@ class LongestFirst:
         self._verify = verify
         self._points = [start]
         self._verified = 0
-        self._limit = self._get_first_limit()
+        self._limit = self._end if self._prefers_long else start
 
     def divide(self) -> bool:
         """Choose the bounds and verify each repetition; False if no choice works."""
@@ -164,9 +164,6 @@ class LongestFirst:
         """Whether an empty repetition may be needed to reach the minimum count."""
         return count < self._least and self._least - count >= self._end - point
 
-    def _get_first_limit(self) -> int:
-        return self._end
-
     def _find(self, count: int) -> int | None:
         ends = self._list_ends(self._points[count - 1])
         place = bisect_right(ends, self._limit)
@@ -195,8 +192,7 @@ class LongestFirst:
 class ShortestFirst(LongestFirst):
     """Each repetition takes as little as possible."""
 
-    def _get_first_limit(self) -> int:
-        return self._points[0]
+    _prefers_long = False
 
     def _find(self, count: int) -> int | None:
         before, limit = self._points[count - 1], self._limit

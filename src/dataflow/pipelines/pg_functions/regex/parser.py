@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 from dataflow.pipelines.pg_functions.letters import CodePoints, complement, from_ranges, get_class
+from dataflow.pipelines.pg_functions.regex import parts
 from dataflow.pipelines.pg_functions.regex.brackets import character_set, class_set, read_bracket
 from dataflow.pipelines.pg_functions.regex.flags import Flag
-from dataflow.pipelines.pg_functions.regex.parts import (
-    EMPTY,
-    END,
-    PREFERENCE,
-    START,
-    Characters,
-    Choice,
-    Expression,
-    Neighbor,
-    Node,
-    Shape,
-    Trait,
-    combine,
-    drop_constraints,
-    in_sequence,
-    inherit,
-    is_complex,
-    look_around,
-    repeat,
-    word_edge,
-)
 from dataflow.pipelines.pg_functions.regex.tokens import (
     BAD_BOUND,
     BAD_OPERAND,
@@ -49,25 +30,19 @@ ENDS_OF_BRANCH = (Kind.BAR, Kind.STOP)
 class Syntax(NamedTuple):
     """A parsed pattern."""
 
-    root: Node
+    root: parts.Node
     groups: int
     has_back_reference: bool
     ignores_case: bool
 
 
 class _Atom(NamedTuple):
-    expression: Expression
-    node: Node | None = None
+    expression: parts.Expression
+    node: parts.Node | None = None
     must_split: bool = False  # it captures or refers to a group, so its bounds matter
 
 
-class _Count(NamedTuple):
-    least: int
-    most: int | None
-    preference: Trait
-
-
-ONCE = _Count(1, 1, Trait.NONE)
+ONCE = Quantifier(1, 1, parts.Trait.NONE)
 
 
 def read_pattern(pattern: str, flags: Flag) -> Syntax:
@@ -84,16 +59,36 @@ class _Branch:
     """The parsed items of one branch that need not be split."""
 
     def __init__(self) -> None:
-        self.parts: list[Expression] = []
-        self.traits = Trait.NONE
+        self.parts: list[parts.Expression] = []
+        self.traits = parts.Trait.NONE
+
+
+# Whether there is a word character before and after the position.
+WORD_EDGES = {
+    Kind.WORD_START: ((False, True),),
+    Kind.WORD_END: ((True, False),),
+    Kind.WORD_EDGE: ((False, True), (True, False)),
+    Kind.NOT_WORD_EDGE: ((False, False), (True, True)),
+}
+
+
+@cache
+def _find_constraint(kind: Kind) -> parts.Expression | None:
+    """The constraint that a token names; None if it names none."""
+    if kind in (Kind.LINE_START, Kind.TEXT_START):
+        return parts.START
+    if kind in (Kind.LINE_END, Kind.TEXT_END):
+        return parts.END
+    edges = [parts.word_edge(get_class("word"), *around) for around in WORD_EDGES.get(kind, ())]
+    return parts.Choice(tuple(edges)) if edges else None
 
 
 class _Parser:
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
-        self.captured: dict[int, Node] = {}
+        self.captured: dict[int, parts.Node] = {}
 
-    def read_choice(self, stop: Kind, in_look: bool) -> Node:
+    def read_choice(self, stop: Kind, in_look: bool) -> parts.Node:
         branches = [self._read_branch(stop, in_look)]
         while self.tokens.kind is Kind.BAR:
             self.tokens.advance()
@@ -102,18 +97,18 @@ class _Parser:
             refuse(BAD_PARENTHESES)
         if len(branches) == 1:
             return branches[0]
-        traits = Trait.LONGER
+        traits = parts.Trait.LONGER
         for branch in branches:
-            traits |= inherit(traits | branch.traits)
-        expression = Choice(tuple(branch.expression for branch in branches))
-        if not is_complex(traits):
-            return Node(Shape.WHOLE, traits, expression)
-        return Node(Shape.CHOICE, traits, expression, branches)
+            traits |= parts.inherit(traits | branch.traits)
+        expression = parts.Choice(tuple(branch.expression for branch in branches))
+        if not parts.is_complex(traits):
+            return parts.Node(parts.Shape.WHOLE, traits, expression)
+        return parts.Node(parts.Shape.CHOICE, traits, expression, branches)
 
     def _is_end(self, stop: Kind) -> bool:
         return self.tokens.kind in ENDS_OF_BRANCH or self.tokens.kind is stop
 
-    def _read_branch(self, stop: Kind, in_look: bool) -> Node:
+    def _read_branch(self, stop: Kind, in_look: bool) -> parts.Node:
         branch = _Branch()
         while not self._is_end(stop):
             constraint = self._read_constraint()
@@ -123,73 +118,59 @@ class _Parser:
             atom = self._read_atom(in_look)
             count = self._read_count()
             if count.most == 0:
-                branch.parts.append(EMPTY)
+                branch.parts.append(parts.EMPTY)
                 continue
-            traits = branch.traits | count.preference | (atom.node.traits if atom.node else Trait.NONE)
-            if atom.must_split or is_complex(inherit(traits)):
+            traits = branch.traits | count.preference | (atom.node.traits if atom.node else parts.Trait.NONE)
+            if atom.must_split or parts.is_complex(parts.inherit(traits)):
                 return self._split_branch(branch, _repeat_node(atom, count), (stop, in_look))
-            branch.parts.append(repeat(atom.expression, count.least, count.most))
+            branch.parts.append(parts.repeat(atom.expression, count.least, count.most))
             branch.traits = traits
-        return Node(Shape.WHOLE, branch.traits, in_sequence(*branch.parts))
+        return parts.Node(parts.Shape.WHOLE, branch.traits, parts.in_sequence(*branch.parts))
 
-    def _split_branch(self, before: _Branch, item: _Item, context: tuple[Kind, bool]) -> Node:
-        prefix = Node(Shape.WHOLE, before.traits, in_sequence(*before.parts))
+    def _split_branch(self, before: _Branch, item: _Item, context: tuple[Kind, bool]) -> parts.Node:
+        prefix = parts.Node(parts.Shape.WHOLE, before.traits, parts.in_sequence(*before.parts))
         if self._is_end(context[0]):
             if not before.parts:
                 return item.node
-            return _pair(before.traits | combine(before.traits, item.node.traits), prefix, item.node)
+            return _pair(before.traits | parts.combine(before.traits, item.node.traits), prefix, item.node)
         rest = self._read_branch(*context)
-        traits = item.traits | combine(item.traits, rest.traits)
-        whole = before.traits | combine(before.traits, traits)
+        traits = item.traits | parts.combine(item.traits, rest.traits)
+        whole = before.traits | parts.combine(before.traits, traits)
         if not before.parts:
             return _pair(whole, item.node, rest)
         both = _pair(traits, item.node, rest)
-        is_plain = item.node.shape is rest.shape is Shape.WHOLE
-        if is_plain and not is_complex(inherit(item.node.traits | rest.traits)):
-            both = Node(Shape.WHOLE, combine(item.node.traits, rest.traits), both.expression)
+        is_plain = item.node.shape is rest.shape is parts.Shape.WHOLE
+        if is_plain and not parts.is_complex(parts.inherit(item.node.traits | rest.traits)):
+            both = parts.Node(
+                parts.Shape.WHOLE, parts.combine(item.node.traits, rest.traits), both.expression
+            )
         return _pair(whole, prefix, both)
 
-    def _read_constraint(self) -> Expression | None:
+    def _read_constraint(self) -> parts.Expression | None:
         tokens = self.tokens
-        found: Expression
-        match tokens.kind:
-            case Kind.LINE_START | Kind.LINE_END:
-                is_end = tokens.kind is Kind.LINE_END
-                found = END if is_end else START
-                if tokens.flags & Flag.NEWLINE_ANCHORS:
-                    found = Choice((found, Neighbor(NEWLINE, is_end)))
-            case Kind.TEXT_START:
-                found = START
-            case Kind.TEXT_END:
-                found = END
-            case Kind.WORD_START:
-                found = word_edge(get_class("word"), False, True)
-            case Kind.WORD_END:
-                found = word_edge(get_class("word"), True, False)
-            case Kind.WORD_EDGE | Kind.NOT_WORD_EDGE:
-                is_edge, word = tokens.kind is Kind.WORD_EDGE, get_class("word")
-                found = Choice((word_edge(word, False, is_edge), word_edge(word, True, not is_edge)))
-            case Kind.LOOK:
-                return self._read_look()
-            case _:
-                return None
-        tokens.advance()
+        if tokens.kind is Kind.LOOK:
+            return self._read_look()
+        found = _find_constraint(tokens.kind)
+        if found is not None:
+            if tokens.kind in (Kind.LINE_START, Kind.LINE_END) and tokens.flags & Flag.NEWLINE_ANCHORS:
+                found = parts.Choice((found, parts.Neighbor(NEWLINE, tokens.kind is Kind.LINE_END)))
+            tokens.advance()
         return found
 
-    def _read_look(self) -> Expression:
+    def _read_look(self) -> parts.Expression:
         look = self.tokens.value
         assert isinstance(look, Look)
         self.tokens.advance()
         part = self.read_choice(Kind.CLOSE, True)
         self.tokens.advance()
-        return look_around(part.expression, look.is_ahead, look.is_wanted)
+        return parts.look_around(part.expression, look.is_ahead, look.is_wanted)
 
     def _read_atom(self, in_look: bool) -> _Atom:
         tokens = self.tokens
         points: CodePoints
         match tokens.kind:
             case Kind.BRACKET:
-                return _Atom(Characters(read_bracket(tokens)))
+                return _Atom(parts.Characters(read_bracket(tokens)))
             case Kind.OPEN:
                 return self._read_group(in_look)
             case Kind.BACK_REFERENCE:
@@ -210,7 +191,7 @@ class _Parser:
             case _:
                 refuse(BAD_OPERAND)
         tokens.advance()
-        return _Atom(Characters(points))
+        return _Atom(parts.Characters(points))
 
     def _read_group(self, in_look: bool) -> _Atom:
         captures = bool(self.tokens.value) and not in_look
@@ -223,8 +204,8 @@ class _Parser:
         self.tokens.advance()
         if captures:
             if node.group:
-                node = Node(Shape.CAPTURE, node.traits, node.expression, [node])
-            node.traits |= Trait.CAPTURES
+                node = parts.Node(parts.Shape.CAPTURE, node.traits, node.expression, [node])
+            node.traits |= parts.Trait.CAPTURES
             node.group = number
             self.captured[number] = node
         return _Atom(node.expression, node, captures)
@@ -235,18 +216,22 @@ class _Parser:
         if in_look or number not in self.captured:
             refuse(BAD_REFERENCE)
         referred = self.captured[number]
-        referred.traits |= Trait.REFERRED
+        referred.traits |= parts.Trait.REFERRED
         self.tokens.advance()
-        expression = drop_constraints(referred.expression)
-        return _Atom(expression, Node(Shape.REFERENCE, Trait.REFERS, expression, reference=number), True)
+        expression = parts.drop_constraints(referred.expression)
+        return _Atom(
+            expression,
+            parts.Node(parts.Shape.REFERENCE, parts.Trait.REFERS, expression, reference=number),
+            True,
+        )
 
-    def _read_count(self) -> _Count:
+    def _read_count(self) -> Quantifier:
         tokens = self.tokens
         if tokens.kind is Kind.QUANTIFIER:
             quantifier = tokens.value
             assert isinstance(quantifier, Quantifier)
             tokens.advance()
-            return _Count(quantifier.least, quantifier.most, _get_preference(quantifier.is_greedy))
+            return quantifier
         if tokens.kind is not Kind.BOUND:
             return ONCE
         tokens.advance()
@@ -260,9 +245,10 @@ class _Parser:
                 refuse(BAD_BOUND)
         if not tokens.is_at(Kind.BOUND_END):
             refuse(BAD_BOUND)
-        preference = _get_preference(bool(tokens.value)) if has_preference else Trait.NONE
+        preference = tokens.value if has_preference else parts.Trait.NONE
+        assert isinstance(preference, parts.Trait)
         tokens.advance()
-        return _Count(least, None if most > MOST_REPEATS else most, preference)
+        return Quantifier(least, None if most > MOST_REPEATS else most, preference)
 
     def _read_number(self) -> int:
         number = 0
@@ -275,38 +261,36 @@ class _Parser:
 
 
 class _Item(NamedTuple):
-    node: Node
-    traits: Trait  # of the sequence that starts with it
+    node: parts.Node
+    traits: parts.Trait  # of the sequence that starts with it
 
 
-def _repeat_node(atom: _Atom, count: _Count) -> _Item:
-    node = atom.node or Node(Shape.WHOLE, Trait.NONE, atom.expression)
+def _repeat_node(atom: _Atom, count: Quantifier) -> _Item:
+    node = atom.node or parts.Node(parts.Shape.WHOLE, parts.Trait.NONE, atom.expression)
     least, most, preference = count
-    traits = combine(preference, node.traits)
-    expression = repeat(atom.expression, least, most)
-    if node.shape is Shape.REFERENCE and node.reference and atom.must_split and not node.group:
+    traits = parts.combine(preference, node.traits)
+    expression = parts.repeat(atom.expression, least, most)
+    if node.shape is parts.Shape.REFERENCE and node.reference and atom.must_split and not node.group:
         node.expression, node.least, node.most = expression, least, most
         node.traits |= traits
         return _Item(node, traits)
-    lengths = node.traits & (PREFERENCE | Trait.MIXED)
+    lengths = node.traits & (parts.PREFERENCE | parts.Trait.MIXED)
     if least == most == 1 and (not preference or not lengths or preference == lengths):
         return _Item(node, traits)
-    if not node.traits & (Trait.CAPTURES | Trait.REFERS):
-        return _Item(Node(Shape.WHOLE, traits, expression), traits)
-    if least > 0 and not node.traits & Trait.REFERS:
+    if not node.traits & (parts.Trait.CAPTURES | parts.Trait.REFERS):
+        return _Item(parts.Node(parts.Shape.WHOLE, traits, expression), traits)
+    if least > 0 and not node.traits & parts.Trait.REFERS:
         # Only the last repetition's captures are visible, so the others need not be distinguished.
-        earlier = repeat(atom.expression, least - 1, None if most is None else most - 1)
-        head = Node(Shape.WHOLE, traits & PREFERENCE, earlier)
+        earlier = parts.repeat(atom.expression, least - 1, None if most is None else most - 1)
+        head = parts.Node(parts.Shape.WHOLE, traits & parts.PREFERENCE, earlier)
         return _Item(_pair(traits, head, node), traits)
-    return _Item(Node(Shape.REPEAT, traits, expression, [node], least=least, most=most), traits)
+    return _Item(parts.Node(parts.Shape.REPEAT, traits, expression, [node], least=least, most=most), traits)
 
 
-def _pair(traits: Trait, first: Node, second: Node) -> Node:
-    return Node(Shape.PAIR, traits, in_sequence(first.expression, second.expression), [first, second])
-
-
-def _get_preference(is_greedy: bool) -> Trait:
-    return Trait.LONGER if is_greedy else Trait.SHORTER
+def _pair(traits: parts.Trait, first: parts.Node, second: parts.Node) -> parts.Node:
+    return parts.Node(
+        parts.Shape.PAIR, traits, parts.in_sequence(first.expression, second.expression), [first, second]
+    )
 
 
 def _get_code(tokens: Tokens) -> int:

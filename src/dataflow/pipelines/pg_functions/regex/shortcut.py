@@ -11,17 +11,7 @@ import re
 from typing import NamedTuple
 
 from dataflow.pipelines.pg_functions.letters import CodePoints, list_ranges, overlap, unite
-from dataflow.pipelines.pg_functions.regex.parts import (
-    Characters,
-    Choice,
-    Edge,
-    Expression,
-    Node,
-    Repeat,
-    Sequence,
-    Shape,
-    Trait,
-)
+from dataflow.pipelines.pg_functions.regex import parts
 
 LAST_CODE = 0xFFFF
 NEVER = "[^\\x00-\\uffff]"
@@ -42,7 +32,7 @@ class _NotSimpleError(Exception):
     """The pattern can match in several ways."""
 
 
-def make_shortcut(root: Node) -> re.Pattern[str] | None:
+def make_shortcut(root: parts.Node) -> re.Pattern[str] | None:
     """The pattern for `re`, with groups named g1 and so on; None if it is not simple."""
     translation = _Translation()
     try:
@@ -59,28 +49,32 @@ def is_basic(text: str) -> bool:
 
 class _Translation:
     def __init__(self) -> None:
-        self._parts: list[str | _Item | Edge] = []
+        self._parts: list[str | _Item | parts.Edge] = []
 
-    def add_node(self, node: Node) -> None:
-        if node.traits & Trait.SHORTER or node.shape not in (Shape.WHOLE, Shape.PAIR, Shape.CAPTURE):
+    def add_node(self, node: parts.Node) -> None:
+        if node.traits & parts.Trait.SHORTER or node.shape not in (
+            parts.Shape.WHOLE,
+            parts.Shape.PAIR,
+            parts.Shape.CAPTURE,
+        ):
             raise _NotSimpleError
         if node.group:
             self._parts.append(f"(?P<g{node.group}>")
-        if node.shape is Shape.WHOLE:
+        if node.shape is parts.Shape.WHOLE:
             self._add_expression(node.expression)
         for child in node.children:
             self.add_node(child)
         if node.group:
             self._parts.append(")")
 
-    def _add_expression(self, expression: Expression) -> None:
+    def _add_expression(self, expression: parts.Expression) -> None:
         match expression:
-            case Sequence(parts):
-                for part in parts:
+            case parts.Sequence(items):
+                for part in items:
                     self._add_expression(part)
-            case Repeat(part, least, most):
+            case parts.Repeat(part, least, most):
                 self._parts.append(_Item(_get_points(part), least, most))
-            case Edge():
+            case parts.Edge():
                 self._parts.append(expression)
             case _:
                 self._parts.append(_Item(_get_points(expression), 1, 1))
@@ -89,7 +83,7 @@ class _Translation:
         """Translate the whole pattern, if it is simple."""
         items = [part for part in self._parts if not isinstance(part, str)]
         for place, item in enumerate(items):
-            if isinstance(item, Edge):
+            if isinstance(item, parts.Edge):
                 others = items[:place] if item.is_start else items[place + 1 :]
                 if any(isinstance(other, _Item) for other in others):
                     raise _NotSimpleError
@@ -98,17 +92,17 @@ class _Translation:
         return re.compile("".join(map(_write, self._parts)), re.DOTALL)
 
 
-def _get_points(expression: Expression) -> CodePoints:
-    if isinstance(expression, Characters):
+def _get_points(expression: parts.Expression) -> CodePoints:
+    if isinstance(expression, parts.Characters):
         return expression.points
-    if isinstance(expression, Choice) and expression.parts:
+    if isinstance(expression, parts.Choice) and expression.parts:
         return unite(*map(_get_points, expression.parts))
     raise _NotSimpleError
 
 
-def _check_followers(item: _Item, followers: list[_Item | Edge]) -> None:
+def _check_followers(item: _Item, followers: list[_Item | parts.Edge]) -> None:
     for follower in followers:
-        if isinstance(follower, Edge):
+        if isinstance(follower, parts.Edge):
             continue
         if overlap(item.points, follower.points):
             raise _NotSimpleError
@@ -116,10 +110,10 @@ def _check_followers(item: _Item, followers: list[_Item | Edge]) -> None:
             return
 
 
-def _write(part: str | _Item | Edge) -> str:
+def _write(part: str | _Item | parts.Edge) -> str:
     if isinstance(part, str):
         return part
-    if isinstance(part, Edge):
+    if isinstance(part, parts.Edge):
         return r"\A" if part.is_start else r"\Z"
     count = f"{{{part.least},{'' if part.most is None else part.most}}}"
     # Possessive: what follows could not match anything given back.

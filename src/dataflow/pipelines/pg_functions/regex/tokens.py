@@ -7,6 +7,7 @@ from typing import NamedTuple, NoReturn
 
 from dataflow.pipelines.pg_functions.letters import BEYOND, contains, get_class
 from dataflow.pipelines.pg_functions.regex.flags import Flag, apply_option
+from dataflow.pipelines.pg_functions.regex.parts import Trait
 
 BAD_ESCAPE = r"invalid escape \ sequence"
 BAD_BOUND = "invalid repetition count(s)"
@@ -37,7 +38,7 @@ class Kind(Enum):
     BOUND = auto()  # the brace that starts a bound
     DIGIT = auto()
     COMMA = auto()
-    BOUND_END = auto()  # the value says whether it is greedy
+    BOUND_END = auto()  # the value is the preferred length
     BRACKET = auto()  # the value says whether its content is matched, not excluded
     BRACKET_END = auto()
     RANGE = auto()
@@ -62,7 +63,7 @@ class Quantifier(NamedTuple):
 
     least: int
     most: int | None
-    is_greedy: bool
+    preference: Trait
 
 
 class Look(NamedTuple):
@@ -177,6 +178,9 @@ class Tokens:
     def _takes_question(self) -> bool:
         return self._is_advanced() and self._take_if("?")
 
+    def _read_preference(self) -> Trait:
+        return Trait.SHORTER if self._takes_question() else Trait.LONGER
+
     def _skip_space(self) -> None:
         space = get_class("space")
         while self.at < len(self.pattern):
@@ -230,10 +234,10 @@ class Tokens:
         is_extended = bool(self.flags & Flag.EXTENDED)
         if character == "}" and is_extended:
             self.place = Place.MAIN
-            return Kind.BOUND_END, not self._takes_question()
+            return Kind.BOUND_END, self._read_preference()
         if character == "\\" and not is_extended and self._take_if("}"):
             self.place = Place.MAIN
-            return Kind.BOUND_END, True
+            return Kind.BOUND_END, Trait.LONGER
         refuse(BAD_BOUND)
 
     def _read_bracket(self, character: str) -> tuple[Kind, object]:
@@ -242,7 +246,7 @@ class Tokens:
             return Kind.BRACKET_END, None
         if character == "\\" and self._is_advanced():
             return self._read_bracket_escape()
-        if character == "-" and self._last is not Kind.BRACKET and not self._is_next("]"):
+        if character == "-" and self._last is not Kind.BRACKET and not self.pattern.startswith("]", self.at):
             return Kind.RANGE, ord(character)
         if character == "[":
             if self.at >= len(self.pattern):
@@ -251,9 +255,6 @@ class Tokens:
                 kind, self.place = NAMES[self._take()]
                 return kind, None
         return Kind.PLAIN, ord(character)
-
-    def _is_next(self, character: str) -> bool:
-        return self.pattern.startswith(character, self.at)
 
     def _read_bracket_escape(self) -> tuple[Kind, object]:
         if self.at >= len(self.pattern):
@@ -273,7 +274,7 @@ class Tokens:
         if character in SINGLE:
             return SINGLE[character], ord(character)
         if character in QUANTIFIERS:
-            return Kind.QUANTIFIER, Quantifier(*QUANTIFIERS[character], not self._takes_question())
+            return Kind.QUANTIFIER, Quantifier(*QUANTIFIERS[character], self._read_preference())
         if character == "{":
             return self._read_brace()
         if character == "[":
@@ -326,13 +327,13 @@ class Tokens:
         if character == ".":
             return Kind.ANY, None
         if character == "*" and not at_start and self._last is not Kind.LINE_START:
-            return Kind.QUANTIFIER, Quantifier(0, None, True)
+            return Kind.QUANTIFIER, Quantifier(0, None, Trait.LONGER)
         if character == "^" and at_start:
             return Kind.LINE_START, None
         if character == "$":
             if self.flags & Flag.EXPANDED:
                 self._skip_space()
-            if self.at >= len(self.pattern) or self._is_next("\\)"):
+            if self.at >= len(self.pattern) or self.pattern.startswith("\\)", self.at):
                 return Kind.LINE_END, None
         return Kind.PLAIN, ord(character)
 

@@ -1,0 +1,111 @@
+"""generate_series between two values, and width_bucket among bounds or sorted thresholds."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from functools import partial
+from typing import Any, TypeVar
+
+from dataflow.pipelines.pg_functions import floats, intervals, numeric, timestamps
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare, declare_each
+
+Number = TypeVar("Number", float, Decimal)
+ZERO_STEP = "step size cannot equal zero"
+
+
+def series_of_integers(start: int, stop: int, step: int = 1) -> list[int]:
+    if step == 0:
+        raise ValueError(ZERO_STEP)
+    return list(range(start, stop + (1 if step > 0 else -1), step))
+
+
+def series_of_numeric(start: Decimal, stop: Decimal, step: Decimal = numeric.ONE) -> list[Decimal]:
+    return _make_series(numeric.add, step, (start, stop), step)
+
+
+def _make_series(add: Callable[[Any, Any], Any], sign: Any, bounds: tuple[Any, Any], step: Any) -> list[Any]:
+    if sign == 0:
+        raise ValueError(ZERO_STEP)
+    start, stop = bounds
+    found = []
+    while start <= stop if sign > 0 else start >= stop:
+        found.append(start)
+        start = add(start, step)
+    return found
+
+
+def bucket_of_double(operand: float, low: float, high: float, count: int) -> int:
+    _check_count(count)
+    if math.isnan(operand) or math.isnan(low) or math.isnan(high):
+        raise ValueError("operand, lower bound, and upper bound cannot be NaN")
+    if math.isinf(low) or math.isinf(high):
+        raise ValueError("lower and upper bounds must be finite")
+    return _find_bucket(_place_of_double, operand, low, high, count)
+
+
+def _check_count(count: int) -> None:
+    if count <= 0:
+        raise ValueError("count must be greater than zero")
+
+
+def _find_bucket(
+    find_place: Callable[..., int], operand: Number, low: Number, high: Number, count: int
+) -> int:
+    """The bucket of `operand` among `count` equal ones; 0 or count + 1 outside the bounds."""
+    _check_count(count)
+    if low == high:
+        raise ValueError("lower bound cannot equal upper bound")
+    is_inside = low <= operand < high if low < high else high < operand <= low
+    if is_inside:
+        return find_place(operand, low, high, count) + 1
+    if (operand < low) == (low < high):
+        return 0
+    if count == 2**31 - 1:
+        raise ValueError("integer out of range")
+    return count + 1
+
+
+def _place_of_double(operand: float, low: float, high: float, count: int) -> int:
+    if math.isinf(high - low):
+        operand, low, high = operand / 2, low / 2, high / 2
+    return min(int(count * ((operand - low) / (high - low))), count - 1)
+
+
+def _place_of_numeric(operand: Decimal, low: Decimal, high: Decimal, count: int) -> int:
+    part = numeric.EXACT.multiply(numeric.EXACT.subtract(operand, low), Decimal(count))
+    return int(numeric.EXACT.divide_int(part, numeric.EXACT.subtract(high, low)))
+
+
+def count_passed(key: Callable[[Any], Any] | None, operand: Any, thresholds: Sequence[Any]) -> int:
+    """The number of sorted thresholds that are not greater than the operand."""
+    if any(threshold is None for threshold in thresholds):
+        raise ValueError("thresholds array must not contain NULLs")
+    return bisect_right(thresholds, key(operand) if key else operand, key=key)
+
+
+def _series_of_stamps(start: int, stop: int, step: Interval) -> list[int]:
+    return _make_series(timestamps.add_interval, intervals.sort_key(step), (start, stop), step)
+
+
+_STAMPS = ("timestamp", "timestamptz")
+_COUNTS = dict.fromkeys(
+    ("smallint", "integer", "bigint", "numeric", "text", "date", *_STAMPS), partial(count_passed, None)
+)
+_COUNTS |= dict.fromkeys(("real", "double"), partial(count_passed, floats.sort_key))
+_COUNTS |= {"interval": partial(count_passed, intervals.sort_key)}
+
+SIGNATURES: tuple[Signature, ...] = (
+    *declare("generate_series(integer, integer, integer?) -> setof integer", series_of_integers),
+    *declare("generate_series(bigint, bigint, bigint?) -> setof bigint", series_of_integers),
+    *declare("generate_series(numeric, numeric, numeric?) -> setof numeric", series_of_numeric),
+    *declare_each("generate_series({}, {}, interval) -> setof {}", dict.fromkeys(_STAMPS, _series_of_stamps)),
+    *declare_each("width_bucket({}, {}[]) -> integer", _COUNTS),
+    *declare("width_bucket(double, double, double, integer) -> integer", bucket_of_double),
+    *declare(
+        "width_bucket(numeric, numeric, numeric, integer) -> integer",
+        partial(_find_bucket, _place_of_numeric),
+    ),
+)
