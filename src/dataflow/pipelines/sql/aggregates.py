@@ -6,8 +6,8 @@ from sqlglot import exp
 
 from dataflow.pipelines.sql.casting import call_function, cast, exact_text
 from dataflow.pipelines.sql.comparison import numeric_limbs, sort_key
+from dataflow.pipelines.sql.conditions import condition
 from dataflow.pipelines.sql.json_values import to_document
-from dataflow.pipelines.sql.operators import condition
 from dataflow.pipelines.sql.types import (
     BIGINT,
     BOOLEAN,

@@ -53,7 +53,7 @@ def number_constant(value: Decimal) -> Typed:
 
 def fold_call(work: Work, match: Match, values: list[Typed], node: exp.Expr) -> Typed:
     """Compute a call whose arguments are all constants; BadInput if PostgreSQL would raise an error."""
-    arguments = [_constant_value(value, take) for value, take in zip(values, match.takes, strict=True)]
+    arguments = [constant_value(value, take) for value, take in zip(values, match.takes, strict=True)]
     try:
         found = match.signature.call(*arguments)
     except (ValueError, ArithmeticError) as error:
@@ -69,7 +69,7 @@ def try_constants(work: Work, match: Match, values: list[Typed], node: exp.Expr)
     if name not in _TRIED and not name.startswith("regexp_"):
         return
     arguments = [
-        _SAMPLES.get(take) if value.constant is None else _constant_value(value, take)
+        _SAMPLES.get(take) if value.constant is None else constant_value(value, take)
         for value, take in zip(values, match.takes, strict=True)
     ]
     if name.startswith("regexp_") and any(value.constant is None for value in values[1:]):
@@ -86,8 +86,15 @@ def why(error: Exception) -> str:
     return "has no equivalent on Spark" if "supported" in str(error) else "is an error in PostgreSQL"
 
 
-def _constant_value(value: Typed, family: str) -> Any:
+def constant_value(value: Typed, family: str) -> Any:
+    """The Python value of a constant; ValueError if its text is not valid."""
     text = value.constant or ""
+    if family.endswith("[]") and family != "text[]":
+        items = constant_value(value, "text[]")
+        return [
+            None if each is None else constant_value(Typed("", value.type, each), family[:-2])
+            for each in items
+        ]
     if family in INTEGERS:
         return int(text)
     if family == "numeric":
@@ -96,6 +103,15 @@ def _constant_value(value: Typed, family: str) -> Any:
         return float(text)
     signature = find_cast("text", family) if family != "text" else None
     return signature.call(text) if signature else text
+
+
+def write_array(items: list[Typed]) -> str | None:
+    """The text of an array of constants; None if an item is not a constant."""
+    signature = find_cast("text[]", "text")
+    assert signature is not None
+    if any(each.constant is None and not is_null(each) for each in items):
+        return None
+    return str(signature.call([each.constant for each in items]))
 
 
 def literal(value: Any, kind: SqlType) -> Typed:

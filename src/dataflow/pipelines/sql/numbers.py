@@ -7,7 +7,7 @@ from decimal import Context, Decimal
 from sqlglot import exp
 
 from dataflow.pipelines.sql.casting import call_function, cast, exact_text, read_beside, unify
-from dataflow.pipelines.sql.parsing import Positive
+from dataflow.pipelines.sql.postgres_text import Positive
 from dataflow.pipelines.sql.times import add_times
 from dataflow.pipelines.sql.types import (
     BIGINT,
@@ -133,7 +133,9 @@ def _negate(work: Work, node: exp.Neg) -> Typed:
     constant = f"-{value.constant}" if value.constant and not value.constant.startswith("-") else None
     if value.type.name == "interval" or _is_long(value.type):
         found = call_function(work, "-", [value], node)
-        return Typed(found.sql, value.type if found.type.is_exact_text else found.type, found.constant)
+        kind = value.type if found.type.is_exact_text else found.type
+        sql = f"CAST({found.sql} AS {kind.spark})" if kind.is_decimal else found.sql
+        return Typed(sql, kind, found.constant)
     return Typed(f"(- {value.sql})", without_length(value.type), constant)
 
 

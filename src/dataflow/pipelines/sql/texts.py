@@ -7,8 +7,10 @@ from sqlglot import exp
 from dataflow.pipelines.sql.casting import call_function, cast, to_text, unify
 from dataflow.pipelines.sql.catalogue import instead_of
 from dataflow.pipelines.sql.comparison import COMPARISONS, compare
+from dataflow.pipelines.sql.conditions import quantified
+from dataflow.pipelines.sql.constants import write_array
 from dataflow.pipelines.sql.numbers import WORDS, calculate
-from dataflow.pipelines.sql.operators import is_quantified, quantified
+from dataflow.pipelines.sql.precedence import is_quantified
 from dataflow.pipelines.sql.types import BOOLEAN, INTEGER, INTEGERS, TEXT, SqlType, read_type
 from dataflow.pipelines.sql.work import Handler, Typed, Work, fold, text_literal
 
@@ -260,7 +262,8 @@ def _array(work: Work, node: exp.Array) -> Typed:
             node,
             "is an array of arrays, which a dataset cannot store; write jsonb_build_array(…) or use ||",
         )
-    return Typed(f"ARRAY({', '.join(item.sql for item in items)})", SqlType("array", element=items[0].type))
+    kind = SqlType("array", element=items[0].type)
+    return Typed(f"ARRAY({', '.join(item.sql for item in items)})", kind, write_array(items))
 
 
 def _item(work: Work, node: exp.Bracket) -> Typed:
