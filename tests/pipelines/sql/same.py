@@ -1225,6 +1225,7 @@ exists (select from teams where teams.id = orders.team)
 }
 
 QUERIES = r'''
+select id from orders where id in (5, 7) and id in (name::int, 5, 7)
 select id from orders where id in (id, name::int)
 select id, cents in (3, cents, name::int) as x, code in ('A1', lower(code), code, chr(-cents)) as y from orders where cents > 0 and code is not null
 select id from orders where name not in (name, chr(cents)) or cents is not null and cents not in (cents, name::int, 10/(id-id))

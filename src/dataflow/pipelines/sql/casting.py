@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
-from typing import Any
 
 from sqlglot import exp
 
 from dataflow.errors import BadInput
 from dataflow.pipelines.pg_functions.signatures import Signature
-from dataflow.pipelines.sql.calls import function_of, guarded, receive, send
+from dataflow.pipelines.sql.calls import convert_items, function_of, guarded, receive, send
 from dataflow.pipelines.sql.catalogue import Match, find_cast, find_function, instead_of
 from dataflow.pipelines.sql.constants import (
     constant_value,
@@ -104,7 +102,7 @@ def cast(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
     if value.type.family == target.family:
         return Typed(value.sql, target)
     if native := _natively(value, target):
-        return Typed(native, target, value.constant if target.name in INTEGERS else None)
+        return Typed(native, target, value.constant if target.is_integer else None)
     return _by_catalogue(work, value, target, node)
 
 
@@ -113,9 +111,9 @@ def _natively(value: Typed, target: SqlType) -> str:
     sql, plain = value.sql, f"CAST({value.sql} AS {target.spark})"
     if (value.type.name, target.name) in _PLAIN or (value.type.is_decimal and target == DOUBLE):
         return plain
-    if value.type.is_decimal and target.name in INTEGERS:
+    if value.type.is_decimal and target.is_integer:
         return f"CAST(ROUND({sql}, 0) AS {target.spark})"
-    if value.type.name in FLOATS and target.name in INTEGERS:
+    if value.type.is_float and target.is_integer:
         return f"CAST(RINT({sql}) AS {target.spark})"
     if value.type == DOUBLE and target.name == "real":
         # PostgreSQL raises an error for overflow and underflow; Spark returns infinity or zero.
@@ -177,12 +175,8 @@ def _recast_by_python(work: Work, value: Typed, elements: tuple[SqlType, SqlType
     if signature is None or wanted.declared:
         work.refuse(node, f"casts {value.type.postgres} to {target.postgres}; cast each element instead")
     takes, gives = f"{source.family}[]", f"{wanted.family}[]"
-    every = Signature("cast items", (takes,), gives, partial(_cast_items, signature.call))
+    every = Signature("cast items", (takes,), gives, partial(convert_items, signature.call))
     return Typed(call(work, Match(every, (takes,), gives), [value], node).sql, target)
-
-
-def _cast_items(one: Callable[[Any], Any], items: list[Any]) -> list[Any]:
-    return [None if item is None else one(item) for item in items]
 
 
 def to_text(work: Work, value: Typed, node: exp.Expr) -> Typed:
@@ -215,12 +209,12 @@ def exact_text(value: Typed) -> Typed:
 
 def _to_numeric(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
     found = value
-    if value.type.name not in (*INTEGERS, "numeric"):
+    if not value.type.is_exact:
         if value.constant is not None and value.type.name == "unknown":
             found = _numeric_literal(work, value.constant, node)
         else:
             found = _by_catalogue(work, value, NUMERIC, node)
-    elif value.type.name in INTEGERS:
+    elif value.type.is_integer:
         kind = as_numeric(value.type)
         found = Typed(f"CAST({value.sql} AS {kind.spark})", kind, value.constant)
     if target.is_exact_text:
@@ -253,7 +247,7 @@ def unify(work: Work, values: list[Typed], node: exp.Expr) -> list[Typed]:
 
 def to_common(work: Work, value: Typed, common: SqlType, node: exp.Expr) -> Typed:
     """Cast a value to the type that `find_common` found, as Spark represents it."""
-    if common.is_exact_text and value.type.name in (*INTEGERS, "numeric"):
+    if common.is_exact_text and value.type.is_exact:
         return Typed(exact_text(value).sql, common, value.constant)
     return cast(work, value, common, node)
 
@@ -314,7 +308,7 @@ def _is_safe(work: Work, match: Match, values: list[Typed]) -> bool:
 
 def _argument(work: Work, value: Typed, family: str, node: exp.Expr) -> Typed:
     kind = type_of(family)
-    if kind.is_exact_text and value.type.name in (*INTEGERS, "numeric"):
+    if kind.is_exact_text and value.type.is_exact:
         return exact_text(value)
     if value.type.family == family and not (value.type.name == "bpchar" or kind.element):
         return value

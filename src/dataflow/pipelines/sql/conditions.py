@@ -11,7 +11,7 @@ from dataflow.pipelines.sql.casting import cast, list_items, read_beside, unify
 from dataflow.pipelines.sql.comparison import COMPARISONS, compare, compare_rows, sort_key
 from dataflow.pipelines.sql.precedence import is_quantified
 from dataflow.pipelines.sql.subqueries import compare_with_query, in_query, is_row
-from dataflow.pipelines.sql.types import BOOLEAN, FLOATS, NUMERIC, TEXT, SqlType, without_length
+from dataflow.pipelines.sql.types import BOOLEAN, NUMERIC, TEXT, SqlType, without_length
 from dataflow.pipelines.sql.work import Handler, Typed, Work
 
 _NESTED = 100  # conditions that may be nested without exhausting the stack of Spark's parser
@@ -88,10 +88,6 @@ def _is_filter(node: exp.Expr) -> bool:
             connector = exp.And if connector is exp.Or else exp.Or
         around = around.parent
     return connector is exp.And and isinstance(around, exp.Where | exp.Having | exp.Join)
-
-
-def _not(work: Work, node: exp.Not) -> Typed:
-    return Typed(f"(NOT {condition(work, node.this)})", BOOLEAN)
 
 
 def _compare(work: Work, node: exp.Binary) -> Typed:
@@ -198,7 +194,7 @@ def _between(work: Work, node: exp.Between) -> Typed:
     value, low, high = node.this, node.args["low"], node.args["high"]
     orders = [(low, high), (high, low)] if node.args.get("symmetric") else [(low, high)]
     tests: list[exp.Expr] = [
-        exp.And(this=_copied(exp.GTE, value, first), expression=_copied(exp.LTE, value, last))
+        exp.And(this=exp.GTE(this=value, expression=first), expression=exp.LTE(this=value, expression=last))
         for first, last in orders
     ]
     return _instead(work, node, tests)
@@ -214,7 +210,7 @@ def _in(work: Work, node: exp.In) -> Typed:
     if is_row(node.this) or not all(map(_is_ready, node.expressions)):
         return _in_turn(work, node)
     values = [work.expression(each) for each in (node.this, *node.expressions)]
-    floats = sum(value.type.name in FLOATS for value in values)
+    floats = sum(value.type.is_float for value in values)
     if any(map(_has_columns, node.expressions)) and 0 < floats < len(values):
         return _in_turn(work, node)  # each item is compared in its own type
     value, *items = unify(work, values, node)
@@ -228,9 +224,9 @@ def _in_turn(work: Work, node: exp.In) -> Typed:
     items, tests = list(node.expressions), []
     fixed = [each for each in items if not _has_columns(each)]
     if len(fixed) > 1 and not is_row(node.this):
-        tests = [exp.In(this=node.this.copy(), expressions=[each.copy() for each in fixed])]
+        tests = [exp.In(this=node.this, expressions=fixed)]
         items = [each for each in items if _has_columns(each)]
-    return _instead(work, node, [*tests, *(_copied(exp.EQ, node.this, each) for each in items)])
+    return _instead(work, node, [*tests, *(exp.EQ(this=node.this, expression=each) for each in items)])
 
 
 def _has_columns(node: exp.Expr) -> bool:
@@ -242,12 +238,11 @@ def _is_ready(item: exp.Expr) -> bool:
     return isinstance(item, exp.Column) or not _has_columns(item)
 
 
-def _copied(kind: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Binary:
-    return kind(this=left.copy(), expression=right.copy())
-
-
 def _instead(work: Work, node: exp.Expr, tests: list[exp.Expr]) -> Typed:
-    """Translate alternatives that mean the same, in the place of the node."""
+    """Translate alternatives that mean the same, in the place of the node.
+
+    They contain its own operands, not copies: scopes know subqueries and functions by their nodes.
+    """
     found = reduce(lambda left, right: exp.Or(this=left, expression=right), tests)
     found.parent = node.parent
     return work.expression(found)
@@ -256,7 +251,7 @@ def _instead(work: Work, node: exp.Expr, tests: list[exp.Expr]) -> Typed:
 HANDLERS: dict[type, Handler] = {
     exp.Boolean: lambda work, node: Typed("TRUE" if node.this else "FALSE", BOOLEAN),
     **dict.fromkeys((exp.And, exp.Or), _connect),
-    exp.Not: _not,
+    exp.Not: lambda work, node: Typed(f"(NOT {condition(work, node.this)})", BOOLEAN),
     exp.NullSafeNEQ: _distinct_from,
     exp.Is: _is,
     exp.Between: _between,

@@ -11,19 +11,14 @@ from sqlglot import exp
 from dataflow.pipelines.pg_functions.signatures import Interval
 from dataflow.pipelines.sql.calls import receive, write_numeric
 from dataflow.pipelines.sql.catalogue import Match, find_cast
-from dataflow.pipelines.sql.types import BIGINT, FLOATS, INTEGER, INTEGERS, TIMES, SqlType, numeric, type_of
+from dataflow.pipelines.sql.types import BIGINT, FLOATS, INTEGER, INTEGERS, SqlType, numeric, type_of
 from dataflow.pipelines.sql.work import Typed, Work, text_literal
 
 _TRIED = ("~", "~*", "!~", "!~*", "to_char", "date_trunc", "extract", "date_part")
 _SAMPLES: dict[str, Any] = {
     "text": "",
-    "date": 0,
-    "timestamp": 0,
-    "timestamptz": 0,
-    "integer": 0,
-    "bigint": 0,
-    "double": 0.0,
-    "real": 0.0,
+    **dict.fromkeys(("date", "timestamp", "timestamptz", "integer", "bigint"), 0),
+    **dict.fromkeys(("double", "real"), 0.0),
     "numeric": Decimal(0),
     "interval": Interval(0, 0, 0),
 }
@@ -126,15 +121,15 @@ def literal(value: Any, kind: SqlType) -> Typed:
     if isinstance(value, Interval):
         fields = f"'months', {value.months}, 'days', {value.days}, 'micros', {value.micros}L"
         return Typed(f"NAMED_STRUCT({fields})", kind)
-    if kind.name in TIMES:
+    if kind.is_time:
         return Typed(
             receive(f"CAST({value} AS {'INT' if kind.name == 'date' else 'BIGINT'})", kind.name), kind
         )
     if kind.name == "boolean":
         return Typed(str(value).upper(), kind)
-    if kind.name in INTEGERS:
+    if kind.is_integer:
         return Typed(f"CAST({value} AS {kind.spark})", kind, str(value))
-    if kind.name in FLOATS:
+    if kind.is_float:
         return Typed(f"CAST('{value!r}' AS {kind.spark})", kind, repr(value))
     if kind.name == "bytea":
         return Typed(f"X'{value.hex()}'", kind)

@@ -14,7 +14,6 @@ from dataflow.pipelines.sql.types import (
     DOUBLE,
     FLOATS,
     INTEGER,
-    INTEGERS,
     MAX_DIGITS,
     NUMBERS,
     SqlType,
@@ -187,12 +186,12 @@ def _to_digits(work: Work, node: exp.Anonymous) -> Typed:
     value, digits = one_number(work, node.expressions[0], node), "0"
     if len(node.expressions) > 1:
         digits = work.expression(node.expressions[1]).constant or ""
-        value = exact_text(value) if value.type.name in INTEGERS else value
+        value = exact_text(value) if value.type.is_integer else value
     kind = value.type
     if kind.is_decimal and digits.lstrip("-").isdigit() and 0 <= int(digits) <= kind.scale:
         result = numeric(min(kind.precision - kind.scale + 1 + int(digits), MAX_DIGITS), int(digits))
         return Typed(f"CAST({_TO_DIGITS[name].format(value.sql, digits)} AS {result.spark})", result)
-    if kind.name in INTEGERS:
+    if kind.is_integer:
         value = cast(work, value, DOUBLE, node)
     found = call_function(work, name, [value, *map(work.expression, node.expressions[1:])], node)
     if found.type.is_exact_text and digits.isdigit() and int(digits) <= _FEW_DIGITS:

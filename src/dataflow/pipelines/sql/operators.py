@@ -10,7 +10,7 @@ from dataflow.pipelines.sql.casting import cast_node, read_beside, to_common, to
 from dataflow.pipelines.sql.comparison import compare, compares_plainly, sort_key
 from dataflow.pipelines.sql.conditions import condition
 from dataflow.pipelines.sql.constants import number_literal
-from dataflow.pipelines.sql.types import FLOATS, INTEGER, INTEGERS, UNKNOWN, without_length
+from dataflow.pipelines.sql.types import INTEGER, UNKNOWN, without_length
 from dataflow.pipelines.sql.work import Handler, Typed, Work, text_literal
 
 
@@ -109,8 +109,8 @@ def _nullif(work: Work, node: exp.Anonymous) -> Typed:
         value.type.name == "bpchar" and other.type.name not in ("bpchar", "unknown")
     ):
         value = to_text(work, value, node)  # because its = compares text
-    elif (value.type.name in INTEGERS and other.type.name == "numeric") or (
-        value.type.name in (*INTEGERS, "numeric") and other.type.name in FLOATS
+    elif (value.type.is_integer and other.type.name == "numeric") or (
+        value.type.is_exact and other.type.is_float
     ):
         value = to_common(work, value, without_length(unify(work, [value, other], node)[0].type), node)
     return Typed(f"CASE WHEN {test.sql} THEN NULL ELSE {value.sql} END", value.type)

@@ -36,6 +36,11 @@ _OPERATORS: dict[type, str] = {
     exp.JSONBContainsAnyTopKeys: "?|",
     exp.JSONBContainsAllTopKeys: "?&",
     exp.JSONBDeleteAtPath: "#-",
+    exp.BitwiseAnd: "&",
+    exp.BitwiseOr: "|",
+    exp.BitwiseXor: "#",
+    exp.BitwiseLeftShift: "<<",
+    exp.BitwiseRightShift: ">>",
 }
 DIALECTS: dict[str, Any] = {"postgres": PostgresAsWritten, "spark": SparkAsWritten}
 
@@ -44,64 +49,19 @@ _STATEMENTS = (
     *(exp.Set, exp.Copy, exp.TruncateTable, exp.Grant, exp.Use, exp.Pragma, exp.Transaction),
 )
 
-# Functions that write, wait, take locks, or access files, settings or other servers.
-_FORBIDDEN_PREFIXES: tuple[str, ...] = (
-    "pg_",
-    "lo_",
-    "dblink",
-    "txid_",
-    "brin_",
-    "gin_",
-    "has_",
-    "inet_",
-    "ts_stat",
-    "currval",
-)
-_FORBIDDEN_PREFIXES += ("query_to_xml", "table_to_xml", "cursor_to_xml", "schema_to_xml", "database_to_xml")
-_FORBIDDEN = frozenset(
-    [
-        "nextval",
-        "setval",
-        "lastval",
-        "set_config",
-        "current_setting",
-        "loread",
-        "lowrite",
-        "lo_import",
-        "lo_export",
-        "setseed",
-        "random",
-        "gen_random_uuid",
-        "uuid",
-        "xpath_table",
-        "crosstab",
-        "connectby",
-        "postgres_fdw_get_connections",
-        "reflect",
-        "java_method",
-        "try_reflect",
-        "input_file_name",
-        "read_files",
-        "cloud_files",
-        "from_avro",
-        "to_avro",
-        "raise_error",
-        "assert_true",
-        "rand",
-        "randn",
-        "randstr",
-        "uniform",
-        "shuffle",
-        "monotonically_increasing_id",
-        "spark_partition_id",
-        "version",
-        "current_user",
-        "session_user",
-        "user",
-        "current_catalog",
-        "current_database",
-    ]
-)
+_FUNCTIONS = """
+nextval setval lastval set_config current_setting loread lowrite lo_import lo_export setseed random
+gen_random_uuid uuid xpath_table crosstab connectby postgres_fdw_get_connections reflect java_method
+try_reflect input_file_name read_files cloud_files from_avro to_avro raise_error assert_true rand randn
+randstr uniform shuffle monotonically_increasing_id spark_partition_id version current_user session_user
+user current_catalog current_database
+"""
+_PREFIXES = """
+pg_ lo_ dblink txid_ brin_ gin_ has_ inet_ ts_stat currval query_to_xml table_to_xml cursor_to_xml
+schema_to_xml database_to_xml
+"""
+_FORBIDDEN, _FORBIDDEN_PREFIXES = frozenset(_FUNCTIONS.split()), tuple(_PREFIXES.split())
+"""Functions that write, wait, take locks, or access files, settings or other servers."""
 
 
 def read_statement(sql: str, dialect: str, place: str, prefix: str = "") -> exp.Query:
