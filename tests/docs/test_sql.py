@@ -68,7 +68,7 @@ position('b' in name)
 due + interval '1 month - 1 day'
 date_trunc('month', done)
 extract(year from due)
-array[cents, small][1:2]
+(array[cents, small])[1:2]
 tags || array['q']
 code = any(tags)
 sum(price)

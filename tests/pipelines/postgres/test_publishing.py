@@ -16,7 +16,7 @@ from dataflow.pipelines.handover.records import Staged
 from dataflow.pipelines.postgres.ddl import add_indexes, create_table, list_indexes_elsewhere
 from dataflow.pipelines.postgres.rejects_table import rejects_name
 from dataflow.pipelines.postgres.table import Column
-from dataflow.pipelines.shape.checks import unique
+from dataflow.pipelines.shape.checks import sql, unique
 from dataflow.pipelines.shape.shaped import Reject
 from tests.pipelines.postgres.orders import (
     COLUMNS,
@@ -325,6 +325,14 @@ def test_declared_indexes_and_comments_are_created_once(postgres_url: str) -> No
     found = query(postgres_url, "select indexname from pg_indexes where tablename = 'orders' order by 1")
     assert found == [("orders_name_total_idx",), ("orders_pkey",), ("orders_total_idx",)]
     assert query(postgres_url, "select obj_description('orders'::regclass)") == [("it's all orders",)]
+
+
+def test_a_check_is_computed_as_it_is_written(postgres_url: str) -> None:
+    target = make_target(postgres_url)
+    target.begin()
+    staged = [stage(target, make_rows(3))]
+    for condition in ("(array['a', 'b'])[1] = 'a'", "id not in (5) = true", "+ id ^ 2 >= 0"):
+        assert target.count_bad_rows(sql(condition), staged)[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -1225,6 +1225,23 @@ exists (select from teams where teams.id = orders.team)
 }
 
 QUERIES = r'''
+select id from orders where id in (5, 7) and id in (name::int, 5, 7)
+select id from orders where id in (id, name::int)
+select id, cents in (3, cents, name::int) as x, code in ('A1', lower(code), code, chr(-cents)) as y from orders where cents > 0 and code is not null
+select id from orders where name not in (name, chr(cents)) or cents is not null and cents not in (cents, name::int, 10/(id-id))
+select id from orders where small is null and cents not in (small, 10/(id-id)) and not (cents in (small, name::int))
+select id, (id, cents) in ((id, cents), (1, name::int)) as x, (id, cents) not in ((id, cents), (1, name::int)) as y from orders where cents is not null
+select id, 0.10000000000000000001 in (0.1, 0.2, ratio) as x, 9007199254740993 in (9007199254740992, ratio) as y from orders
+select id, id = id or name::int = 1 as x, cents between id + 1 and name::int as y from orders where cents <= id
+select id from orders where small is null and cents between small and name::int
+select id, (id, cents) between (1, 2) and (30, 4) as x, cents not between symmetric small and -big as y from orders
+select id from orders where not (name !~ '^Acme' or 10/(id-1) <= 0 or lower(name) <> 'acme ltd')
+select id, cents = 0 or 10/cents = 1 or 10/cents = 2 as x, cents <> 0 and 10/cents = 1 and 10/cents * 2 = 2 as y from orders where cents is not null
+select id from orders where name ~ 'A' or name ~ 'b' or name ~* 'c' or name ilike '%d%' or code ~ 'E' or lower(code) = 'f' or code ~ 'g' or name ~ 'h' or name ~ 'i' or name ~ 'j' or name ~ 'k' or name ~ 'l' or name ~ 'm' or name ~ 'n' or name ~ 'o' or name ~ 'p' or name ~ 'q' or upper(name) ~ 'R'
+select id from orders where name::int = 1 and '{}'::text[] && '{a}'::text[] or name::int = 1 and '{}'::numeric[] = '{1.5}' or name::int = 2 and 'a' = any('{}'::text[])
+select id, name::int = array_length('{}'::int[], 1) as x, name::int = 1 and lower('a') <> all(array['a', 'b']) as y from orders
+select 'a' = any('{a,b}'::text[]) as a, 'a' = any(array['b', null]) as b, 'a' <> all(array['b', 'c']) as c, 1.5 = any('{1.50,2}'::numeric[]) as d, 3 <> all('{}'::int[]) as e, null = any('{1}'::int[]) as f, array_position(array['x', 'y'], 'y') as g, array_append('{1,2}'::int[], 3) as h
+select id, -round(wide) as x from orders where abs(wide) < 10000 order by x, id
 select paid as u from orders intersect select length(upper(name)) <> all(array[2,3]) and code = array_to_string(tags, ',') from orders
 select id, upper(name) <> all(tags) as a, upper(name) <> all('{}'::text[]) as b, null::text <> all(tags) as c, upper(name) <> all(array['x', null]) as d, upper(name) <> all(null::text[]) as f from orders
 select 1.5 as u from orders union select round(case when upper(name) = any(tags) then (extract(epoch from done) - price) end, 2) from orders

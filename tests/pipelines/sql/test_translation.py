@@ -7,7 +7,8 @@ import re
 import pytest
 
 from dataflow.errors import BadInput
-from dataflow.pipelines.sql.parsing import PostgresAsWritten, read_statement
+from dataflow.pipelines.sql.parsing import read_statement
+from dataflow.pipelines.sql.postgres_text import write
 from dataflow.pipelines.sql.translation import translate
 from tests.pipelines.sql.both import SCHEMA, Both
 from tests.pipelines.sql.same import EXPRESSIONS, QUERIES
@@ -51,7 +52,7 @@ def test_sql_generated_for_postgres_has_the_same_meaning(
 ) -> None:
     for expression in expressions:
         sql = f"select id, {expression} from orders order by id"
-        again = read_statement(sql, "postgres", "query").sql(dialect=PostgresAsWritten)
+        again = write(read_statement(sql, "postgres", "query"))
         assert both.ask_postgres(again) == both.ask_postgres(sql), again
 
 
@@ -71,7 +72,7 @@ def test_queries_return_the_same_columns_and_rows_as_postgres(both: Both, sql: s
 )
 def test_an_interval_generated_for_postgres_keeps_its_whole_text(both: Both, interval: str) -> None:
     sql = f"select due + interval '{interval}' as shifted from orders order by id"
-    again = read_statement(sql, "postgres", "query").sql(dialect=PostgresAsWritten)
+    again = write(read_statement(sql, "postgres", "query"))
     assert both.ask_postgres(again) == both.ask_postgres(sql), again
 
 

@@ -23,6 +23,7 @@ from dataflow.pipelines.postgres.writer import CopyWriter
 from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.shape.shaped import Reject
 from dataflow.pipelines.sql.parsing import read_statement
+from dataflow.pipelines.sql.postgres_text import write
 
 HOLDERS = named_statement("safeguards.holders")
 SECONDS_FOR_DROP = 2
@@ -206,5 +207,5 @@ def _find_bad_rows(check: Check, rows: sql.Composed) -> sql.Composed:
         return TWINS.format(rows=rows, columns=sql.SQL(", ").join(columns), no_nulls=no_nulls, shown=shown)
     # Parsed on its own first: a condition cannot close the parentheses around it.
     statement = read_statement(f"select 1 where ({check.values[0]})", "postgres", f"check {check}")
-    condition = statement.args["where"].this.sql(dialect="postgres", comments=False)
+    condition = write(statement.args["where"].this)
     return FALSE.format(rows=rows, condition=sql.SQL(condition), shown=shown)

@@ -6,13 +6,12 @@ from sqlglot import exp
 
 from dataflow.pipelines.sql.casting import call_function, cast, exact_text
 from dataflow.pipelines.sql.comparison import numeric_limbs, sort_key
+from dataflow.pipelines.sql.conditions import condition
 from dataflow.pipelines.sql.json_values import to_document
-from dataflow.pipelines.sql.operators import condition
 from dataflow.pipelines.sql.types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
-    FLOATS,
     INTEGER,
     INTEGERS,
     INTERVAL,
@@ -124,9 +123,9 @@ def _sum_intervals(work: Work, value: Typed, word: str, node: exp.Expr) -> Typed
 
 def _average(work: Work, node: exp.Anonymous) -> Typed:
     word, value = _argument(work, node)
-    if value.type.name in FLOATS:
+    if value.type.is_float:
         return Typed(f"AVG({word}CAST({_fed(work, value.sql)} AS DOUBLE)){work.over}", DOUBLE)
-    if value.type.name not in (*INTEGERS, "numeric"):
+    if not value.type.is_exact:
         hint = "; write avg(extract(epoch from …)) to get seconds" if value.type.name == "interval" else ""
         work.refuse(node, f"averages {value.type.postgres}{hint}")
     total = exact_text(_total(work, word, value, node))
@@ -172,10 +171,6 @@ def _text_list(work: Work, node: exp.GroupConcat) -> Typed:
     if items.type.element is None or items.type.element.family != "text":
         work.refuse(node, f"joins {items.type.postgres}; add ::text")
     return Typed(f"ARRAY_JOIN({items.sql}, {text_literal(separator.constant)})", TEXT)
-
-
-def _array(work: Work, node: exp.Anonymous) -> Typed:
-    return _ordered_items(work, node, _only(work, node), keep_nulls=True)
 
 
 def _json_list(name: str) -> Handler:
@@ -272,10 +267,10 @@ def _statistic(work: Work, node: exp.Anonymous) -> Typed:
     name, (word, value) = node.name.lower(), _argument(work, node)
     if word:
         work.refuse(node, "takes DISTINCT values; write SELECT DISTINCT in a subquery first")
-    if value.type.name in FLOATS:
+    if value.type.is_float:
         values = _collected(work, cast(work, value, DOUBLE, node))
         return call_function(work, f"{name} of list", [values], node)
-    if value.type.name not in (*INTEGERS, "numeric"):
+    if not value.type.is_exact:
         work.refuse(node, f"needs numbers, got {value.type.postgres}")
     number = exact_text(value)
     with work.aggregated_rows():
@@ -331,7 +326,7 @@ AGGREGATES: dict[str, Handler] = {
     "bool_and": _of_one_kind("BOOL_AND", ("boolean",), "conditions"),
     "bool_or": _of_one_kind("BOOL_OR", ("boolean",), "conditions"),
     "every": _of_one_kind("BOOL_AND", ("boolean",), "conditions"),
-    "array_agg": _array,
+    "array_agg": lambda work, node: _ordered_items(work, node, _only(work, node), keep_nulls=True),
     "jsonb_agg": _json_list("jsonb_agg"),
     "json_agg": _json_list("json_agg"),
     "jsonb_object_agg": _json_object,

@@ -103,17 +103,14 @@ def _evaluate_when(call: Callable[..., Any], test: bool | None, *values: Any) ->
 
 def _converter(known: dict[str, Callable[[Any], Any]], family: str) -> Callable[[Any], Any] | None:
     if family.endswith("[]"):
-        return partial(_convert_items, _converter(known, family[:-2]))
+        return partial(convert_items, _converter(known, family[:-2]))
     return known.get(family)
 
 
-def _convert_items(one: Callable[[Any], Any] | None, items: Any) -> list[Any]:
+def convert_items(one: Callable[[Any], Any] | None, items: Any) -> list[Any]:
+    """Convert each element of an array that is not NULL."""
     return [item if item is None or one is None else one(item) for item in items]
 
 
-def _read_interval(row: Any) -> Interval:
-    return Interval(*row)
-
-
-_READERS: dict[str, Callable[[Any], Any]] = {"numeric": Decimal, "interval": _read_interval, "bytea": bytes}
+_READERS: dict[str, Callable[[Any], Any]] = {"numeric": Decimal, "interval": Interval._make, "bytea": bytes}
 _WRITERS: dict[str, Callable[[Any], Any]] = {"numeric": write_numeric, "interval": tuple}

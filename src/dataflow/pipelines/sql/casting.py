@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
-from typing import Any
 
 from sqlglot import exp
 
 from dataflow.errors import BadInput
 from dataflow.pipelines.pg_functions.signatures import Signature
-from dataflow.pipelines.sql.calls import function_of, guarded, receive, send
+from dataflow.pipelines.sql.calls import convert_items, function_of, guarded, receive, send
 from dataflow.pipelines.sql.catalogue import Match, find_cast, find_function, instead_of
 from dataflow.pipelines.sql.constants import (
+    constant_value,
     fold_call,
     is_null,
     number_constant,
     try_constants,
     why,
 )
+from dataflow.pipelines.sql.postgres_text import write
 from dataflow.pipelines.sql.types import (
     DOUBLE,
     FLOATS,
@@ -28,6 +28,7 @@ from dataflow.pipelines.sql.types import (
     TEXT,
     TEXTS,
     TIMES,
+    UNKNOWN,
     SqlType,
     as_numeric,
     exact_numeric,
@@ -48,6 +49,22 @@ _HINTS = {
     "name": "; write text",
     '"char"': "; write text",
 }
+# With literals after the first argument, these accept any text.
+_SAFE: tuple[str, ...] = (
+    "~",
+    "~*",
+    "!~",
+    "!~*",
+    "~~",
+    "~~*",
+    "lower",
+    "upper",
+    "initcap",
+    "btrim",
+    "ltrim",
+    "rtrim",
+)
+_SAFE += ("left", "right", "replace", "reverse", "translate", "strpos", "starts_with", "^@", "md5")
 # A cast to real that fails on overflow and underflow, as in PostgreSQL.
 _IN_REAL = "CASE WHEN {lost} THEN RAISE_ERROR('value out of range: overflow or underflow') ELSE {real} END"
 
@@ -55,7 +72,7 @@ _IN_REAL = "CASE WHEN {lost} THEN RAISE_ERROR('value out of range: overflow or u
 def cast_node(work: Work, node: exp.Cast) -> Typed:
     """`x::type` and `cast(x as type)`."""
     target = node.args["to"]
-    written = target.sql(dialect="postgres")
+    written = write(target)
     try:
         kind = read_type(written)
     except BadInput as error:
@@ -64,7 +81,7 @@ def cast_node(work: Work, node: exp.Cast) -> Typed:
     if written.upper().startswith("INTERVAL ") or (kind.name == "interval" and target.expressions):
         work.refuse(node, "casts to an interval with restricted fields; write interval without them")
     if kind.element and isinstance(node.this, exp.Array) and not node.this.expressions:
-        return Typed(f"CAST(ARRAY() AS {kind.spark})", kind)
+        return Typed(f"CAST(ARRAY() AS {kind.spark})", kind, "{}")
     return cast(work, work.expression(node.this), kind, node)
 
 
@@ -85,7 +102,7 @@ def cast(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
     if value.type.family == target.family:
         return Typed(value.sql, target)
     if native := _natively(value, target):
-        return Typed(native, target, value.constant if target.name in INTEGERS else None)
+        return Typed(native, target, value.constant if target.is_integer else None)
     return _by_catalogue(work, value, target, node)
 
 
@@ -94,9 +111,9 @@ def _natively(value: Typed, target: SqlType) -> str:
     sql, plain = value.sql, f"CAST({value.sql} AS {target.spark})"
     if (value.type.name, target.name) in _PLAIN or (value.type.is_decimal and target == DOUBLE):
         return plain
-    if value.type.is_decimal and target.name in INTEGERS:
+    if value.type.is_decimal and target.is_integer:
         return f"CAST(ROUND({sql}, 0) AS {target.spark})"
-    if value.type.name in FLOATS and target.name in INTEGERS:
+    if value.type.is_float and target.is_integer:
         return f"CAST(RINT({sql}) AS {target.spark})"
     if value.type == DOUBLE and target.name == "real":
         # PostgreSQL raises an error for overflow and underflow; Spark returns infinity or zero.
@@ -122,19 +139,21 @@ def _by_catalogue(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> 
 
 def _read_array(work: Work, text: str, element: SqlType, node: exp.Expr) -> Typed:
     """Cast an array literal element by element."""
-    signature = find_cast("text", "text[]")
-    assert signature is not None
+    element = NUMERIC if element.name == "numeric" and not element.declared else element
+    items = list_items(work, Typed("", SqlType("array", element=element), text), node)
+    kind = SqlType("array", element=element)
+    return Typed(f"CAST(ARRAY({', '.join(item.sql for item in items)}) AS {kind.spark})", kind, text)
+
+
+def list_items(work: Work, array: Typed, node: exp.Expr) -> list[Typed]:
+    """The elements of an array that is a constant."""
+    element = array.type.element or TEXT
     try:
-        texts = signature.call(text)
+        texts = constant_value(array, "text[]")
     except ValueError as error:
         work.refuse(node, f"{why(error)}: {error}")
-    element = NUMERIC if element.name == "numeric" and not element.declared else element
-    unknown = SqlType("unknown")
-    items = [cast(work, Typed(text_literal(item or ""), unknown, item), element, node) for item in texts]
-    if element.is_exact_text:
-        items = [exact_text(item) for item in items]
-    kind = SqlType("array", element=element)
-    return Typed(f"CAST(ARRAY({', '.join(item.sql for item in items)}) AS {kind.spark})", kind)
+    items = [cast(work, Typed(text_literal(item or ""), UNKNOWN, item), element, node) for item in texts]
+    return [exact_text(item) for item in items] if element.is_exact_text else items
 
 
 def _recast_items(work: Work, value: Typed, elements: tuple[SqlType, SqlType], node: exp.Expr) -> Typed:
@@ -156,12 +175,8 @@ def _recast_by_python(work: Work, value: Typed, elements: tuple[SqlType, SqlType
     if signature is None or wanted.declared:
         work.refuse(node, f"casts {value.type.postgres} to {target.postgres}; cast each element instead")
     takes, gives = f"{source.family}[]", f"{wanted.family}[]"
-    every = Signature("cast items", (takes,), gives, partial(_cast_items, signature.call))
+    every = Signature("cast items", (takes,), gives, partial(convert_items, signature.call))
     return Typed(call(work, Match(every, (takes,), gives), [value], node).sql, target)
-
-
-def _cast_items(one: Callable[[Any], Any], items: list[Any]) -> list[Any]:
-    return [None if item is None else one(item) for item in items]
 
 
 def to_text(work: Work, value: Typed, node: exp.Expr) -> Typed:
@@ -194,12 +209,12 @@ def exact_text(value: Typed) -> Typed:
 
 def _to_numeric(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
     found = value
-    if value.type.name not in (*INTEGERS, "numeric"):
+    if not value.type.is_exact:
         if value.constant is not None and value.type.name == "unknown":
             found = _numeric_literal(work, value.constant, node)
         else:
             found = _by_catalogue(work, value, NUMERIC, node)
-    elif value.type.name in INTEGERS:
+    elif value.type.is_integer:
         kind = as_numeric(value.type)
         found = Typed(f"CAST({value.sql} AS {kind.spark})", kind, value.constant)
     if target.is_exact_text:
@@ -232,7 +247,7 @@ def unify(work: Work, values: list[Typed], node: exp.Expr) -> list[Typed]:
 
 def to_common(work: Work, value: Typed, common: SqlType, node: exp.Expr) -> Typed:
     """Cast a value to the type that `find_common` found, as Spark represents it."""
-    if common.is_exact_text and value.type.name in (*INTEGERS, "numeric"):
+    if common.is_exact_text and value.type.is_exact:
         return Typed(exact_text(value).sql, common, value.constant)
     return cast(work, value, common, node)
 
@@ -265,7 +280,8 @@ def call(work: Work, match: Match, values: list[Typed], node: exp.Expr) -> Typed
     try_constants(work, match, values, node)
     arguments = [send(value.sql, take) for value, take in zip(values, match.takes, strict=True)]
     function = function_of(match)
-    if work.guards:
+    is_safe = _is_safe(work, match, values)
+    if work.guards and not is_safe:
         # Spark computes the arguments and calls Python even for rows that a CASE excludes.
         test = " AND ".join(work.guards)
         strict = match.signature.strict and bool(arguments)  # not called if its first argument is NULL
@@ -276,12 +292,23 @@ def call(work: Work, match: Match, values: list[Typed], node: exp.Expr) -> Typed
             function, arguments = guarded(function), [f"({test})", *arguments]
     work.used[function.name] = function
     sql = f"{function.name}({', '.join(arguments)})"
+    if is_safe:
+        work.safe.add(sql)
     return Typed(receive(sql, match.gives), type_of(match.gives))
+
+
+def _is_safe(work: Work, match: Match, values: list[Typed]) -> bool:
+    """Whether the call succeeds for every row: functions of text whose other arguments are literals."""
+    if match.signature.name not in _SAFE:
+        return False
+    first, *rest = values
+    ready = "(" not in first.sql or first.sql in work.safe
+    return ready and all(each.constant is not None and not each.constant.endswith("\\") for each in rest)
 
 
 def _argument(work: Work, value: Typed, family: str, node: exp.Expr) -> Typed:
     kind = type_of(family)
-    if kind.is_exact_text and value.type.name in (*INTEGERS, "numeric"):
+    if kind.is_exact_text and value.type.is_exact:
         return exact_text(value)
     if value.type.family == family and not (value.type.name == "bpchar" or kind.element):
         return value

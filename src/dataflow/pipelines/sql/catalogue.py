@@ -19,37 +19,30 @@ from dataflow.pipelines.pg_functions.signatures import ANY, ANY_ARRAY, Signature
 _NUMBERS = ("smallint", "integer", "bigint", "numeric", "real", "double")
 _TIMES = ("date", "timestamp", "timestamptz")
 _PREFERRED = ("double", "text", "timestamptz", "boolean", "interval")
+_TO_RECORD = ("json_populate_record", "json_to_record", "jsonb_populate_record", "jsonb_to_record")
+_TO_RECORDS = ("json_populate_recordset", "jsonb_populate_recordset", "jsonb_to_recordset")
 _INSTEAD = {
     "any_value": "write min(…)",
     "array_fill": "write array[…], or string_to_array(repeat(…), …)",
     "bit_xor": "compute it from the single bits",
     "clock_timestamp": "write now()",
-    "crc32": "write md5(…)",
     "crosstab": "write sum(…) FILTER (WHERE …) for each column",
-    "current_time": "write to_char(now(), 'HH24:MI:SS')",
     "digest": "write sha256(convert_to(…, 'UTF8')), or md5(…)",
-    "hashtext": "write md5(…)",
     "json_each": "write jsonb_each(…::jsonb)",
     "json_each_text": "write jsonb_each_text(…::jsonb)",
-    "json_object": "write jsonb_build_object(…)",
     "json_object_agg": "write jsonb_object_agg(…)",
-    "json_populate_record": "write (x ->> 'column')::type for each column",
-    "json_populate_recordset": "write (x ->> 'column')::type over jsonb_array_elements(…) AS x",
-    "json_to_record": "write (x ->> 'column')::type for each column",
     "json_to_recordset": "write (x ->> 'column')::type over jsonb_array_elements(…::jsonb) AS x",
-    "jsonb_object": "write jsonb_build_object(…)",
-    "jsonb_populate_record": "write (x ->> 'column')::type for each column",
-    "jsonb_populate_recordset": "write (x ->> 'column')::type over jsonb_array_elements(…) AS x",
-    "jsonb_to_record": "write (x ->> 'column')::type for each column",
-    "jsonb_to_recordset": "write (x ->> 'column')::type over jsonb_array_elements(…) AS x",
-    "localtime": "write to_char(now(), 'HH24:MI:SS')",
-    "quote_literal": "cast its argument to text",
-    "quote_nullable": "cast its argument to text",
     "row": "list its columns instead",
     "row_to_json": "write to_jsonb(…)",
     "soundex": "compare lower(…), or regexp_replace(…)",
     "to_tsvector": "write ~* with a regular expression",
     "unaccent": "write regexp_replace(normalize(…, NFD), U&'[\\0300-\\036F]', '', 'g')",
+    **dict.fromkeys(("crc32", "hashtext"), "write md5(…)"),
+    **dict.fromkeys(("current_time", "localtime"), "write to_char(now(), 'HH24:MI:SS')"),
+    **dict.fromkeys(("json_object", "jsonb_object"), "write jsonb_build_object(…)"),
+    **dict.fromkeys(("quote_literal", "quote_nullable"), "cast its argument to text"),
+    **dict.fromkeys(_TO_RECORD, "write (x ->> 'column')::type for each column"),
+    **dict.fromkeys(_TO_RECORDS, "write (x ->> 'column')::type over jsonb_array_elements(…) AS x"),
 }
 _PATHS = "write ->, ->> and jsonb_array_elements instead of a path"
 

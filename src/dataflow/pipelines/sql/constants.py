@@ -11,19 +11,14 @@ from sqlglot import exp
 from dataflow.pipelines.pg_functions.signatures import Interval
 from dataflow.pipelines.sql.calls import receive, write_numeric
 from dataflow.pipelines.sql.catalogue import Match, find_cast
-from dataflow.pipelines.sql.types import BIGINT, FLOATS, INTEGER, INTEGERS, TIMES, SqlType, numeric, type_of
+from dataflow.pipelines.sql.types import BIGINT, FLOATS, INTEGER, INTEGERS, SqlType, numeric, type_of
 from dataflow.pipelines.sql.work import Typed, Work, text_literal
 
 _TRIED = ("~", "~*", "!~", "!~*", "to_char", "date_trunc", "extract", "date_part")
 _SAMPLES: dict[str, Any] = {
     "text": "",
-    "date": 0,
-    "timestamp": 0,
-    "timestamptz": 0,
-    "integer": 0,
-    "bigint": 0,
-    "double": 0.0,
-    "real": 0.0,
+    **dict.fromkeys(("date", "timestamp", "timestamptz", "integer", "bigint"), 0),
+    **dict.fromkeys(("double", "real"), 0.0),
     "numeric": Decimal(0),
     "interval": Interval(0, 0, 0),
 }
@@ -53,7 +48,7 @@ def number_constant(value: Decimal) -> Typed:
 
 def fold_call(work: Work, match: Match, values: list[Typed], node: exp.Expr) -> Typed:
     """Compute a call whose arguments are all constants; BadInput if PostgreSQL would raise an error."""
-    arguments = [_constant_value(value, take) for value, take in zip(values, match.takes, strict=True)]
+    arguments = [constant_value(value, take) for value, take in zip(values, match.takes, strict=True)]
     try:
         found = match.signature.call(*arguments)
     except (ValueError, ArithmeticError) as error:
@@ -69,7 +64,7 @@ def try_constants(work: Work, match: Match, values: list[Typed], node: exp.Expr)
     if name not in _TRIED and not name.startswith("regexp_"):
         return
     arguments = [
-        _SAMPLES.get(take) if value.constant is None else _constant_value(value, take)
+        _SAMPLES.get(take) if value.constant is None else constant_value(value, take)
         for value, take in zip(values, match.takes, strict=True)
     ]
     if name.startswith("regexp_") and any(value.constant is None for value in values[1:]):
@@ -86,8 +81,15 @@ def why(error: Exception) -> str:
     return "has no equivalent on Spark" if "supported" in str(error) else "is an error in PostgreSQL"
 
 
-def _constant_value(value: Typed, family: str) -> Any:
+def constant_value(value: Typed, family: str) -> Any:
+    """The Python value of a constant; ValueError if its text is not valid."""
     text = value.constant or ""
+    if family.endswith("[]") and family != "text[]":
+        items = constant_value(value, "text[]")
+        return [
+            None if each is None else constant_value(Typed("", value.type, each), family[:-2])
+            for each in items
+        ]
     if family in INTEGERS:
         return int(text)
     if family == "numeric":
@@ -96,6 +98,15 @@ def _constant_value(value: Typed, family: str) -> Any:
         return float(text)
     signature = find_cast("text", family) if family != "text" else None
     return signature.call(text) if signature else text
+
+
+def write_array(items: list[Typed]) -> str | None:
+    """The text of an array of constants; None if an item is not a constant."""
+    signature = find_cast("text[]", "text")
+    assert signature is not None
+    if any(each.constant is None and not is_null(each) for each in items):
+        return None
+    return str(signature.call([each.constant for each in items]))
 
 
 def literal(value: Any, kind: SqlType) -> Typed:
@@ -110,15 +121,15 @@ def literal(value: Any, kind: SqlType) -> Typed:
     if isinstance(value, Interval):
         fields = f"'months', {value.months}, 'days', {value.days}, 'micros', {value.micros}L"
         return Typed(f"NAMED_STRUCT({fields})", kind)
-    if kind.name in TIMES:
+    if kind.is_time:
         return Typed(
             receive(f"CAST({value} AS {'INT' if kind.name == 'date' else 'BIGINT'})", kind.name), kind
         )
     if kind.name == "boolean":
         return Typed(str(value).upper(), kind)
-    if kind.name in INTEGERS:
+    if kind.is_integer:
         return Typed(f"CAST({value} AS {kind.spark})", kind, str(value))
-    if kind.name in FLOATS:
+    if kind.is_float:
         return Typed(f"CAST('{value!r}' AS {kind.spark})", kind, repr(value))
     if kind.name == "bytea":
         return Typed(f"X'{value.hex()}'", kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from dataflow.pipelines.sql.casting import call_function, cast, to_text
-from dataflow.pipelines.sql.types import JSON, JSONB, TEXT, TIMES
+from dataflow.pipelines.sql.types import JSON, JSONB, TEXT
 from dataflow.pipelines.sql.work import Handler, Typed, Work, fold, quote, text_literal
 
 
@@ -22,7 +22,7 @@ def to_document(work: Work, value: Typed, name: str, node: exp.Expr) -> Typed:
         value = Typed(value.sql, TEXT)  # with its padding
     if value.type.name in ("json", "jsonb"):
         return cast(work, value, kind, node)
-    if value.type.name in TIMES:
+    if value.type.is_time:
         value = _iso(to_text(work, value, node), value.type.name)
     return call_function(work, f"to_{name}", [value], node)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from dataflow.pipelines.sql.postgres_text import write
 from dataflow.pipelines.sql.types import read_type
 from dataflow.pipelines.sql.work import fold
 
@@ -70,6 +71,6 @@ def _figure_query(node: exp.Expr) -> str:
 
 
 def _type_name(node: exp.Cast) -> str:
-    kind = read_type(node.args["to"].sql(dialect="postgres"))
+    kind = read_type(write(node.args["to"]))
     kind = kind.element or kind
     return _TYPE_NAMES.get(kind.name, kind.name)

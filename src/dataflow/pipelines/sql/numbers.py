@@ -7,14 +7,13 @@ from decimal import Context, Decimal
 from sqlglot import exp
 
 from dataflow.pipelines.sql.casting import call_function, cast, exact_text, read_beside, unify
-from dataflow.pipelines.sql.parsing import Positive
+from dataflow.pipelines.sql.postgres_text import Positive
 from dataflow.pipelines.sql.times import add_times
 from dataflow.pipelines.sql.types import (
     BIGINT,
     DOUBLE,
     FLOATS,
     INTEGER,
-    INTEGERS,
     MAX_DIGITS,
     NUMBERS,
     SqlType,
@@ -133,7 +132,9 @@ def _negate(work: Work, node: exp.Neg) -> Typed:
     constant = f"-{value.constant}" if value.constant and not value.constant.startswith("-") else None
     if value.type.name == "interval" or _is_long(value.type):
         found = call_function(work, "-", [value], node)
-        return Typed(found.sql, value.type if found.type.is_exact_text else found.type, found.constant)
+        kind = value.type if found.type.is_exact_text else found.type
+        sql = f"CAST({found.sql} AS {kind.spark})" if kind.is_decimal else found.sql
+        return Typed(sql, kind, found.constant)
     return Typed(f"(- {value.sql})", without_length(value.type), constant)
 
 
@@ -185,12 +186,12 @@ def _to_digits(work: Work, node: exp.Anonymous) -> Typed:
     value, digits = one_number(work, node.expressions[0], node), "0"
     if len(node.expressions) > 1:
         digits = work.expression(node.expressions[1]).constant or ""
-        value = exact_text(value) if value.type.name in INTEGERS else value
+        value = exact_text(value) if value.type.is_integer else value
     kind = value.type
     if kind.is_decimal and digits.lstrip("-").isdigit() and 0 <= int(digits) <= kind.scale:
         result = numeric(min(kind.precision - kind.scale + 1 + int(digits), MAX_DIGITS), int(digits))
         return Typed(f"CAST({_TO_DIGITS[name].format(value.sql, digits)} AS {result.spark})", result)
-    if kind.name in INTEGERS:
+    if kind.is_integer:
         value = cast(work, value, DOUBLE, node)
     found = call_function(work, name, [value, *map(work.expression, node.expressions[1:])], node)
     if found.type.is_exact_text and digits.isdigit() and int(digits) <= _FEW_DIGITS:

@@ -10,34 +10,24 @@ from typing import Any
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dataflow.errors import BadInput
 from dataflow.model.wording import quoted
-from dataflow.pipelines.sql.precedence import refuse_ambiguous
+from dataflow.pipelines.sql.postgres_text import WHOLE, PostgresAsWritten, write
+from dataflow.pipelines.sql.precedence import group_negations, refuse_ambiguous
 from dataflow.pipelines.sql.spark_text import SparkAsWritten, check_text, check_tree, describe_unclosed
 from dataflow.pipelines.sql.work import fold
 
 # It warns on stderr about statements it does not know. These are refused here anyway.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
-_WHOLE = re.compile(r"[+-]?[0-9]+")
 _ESCAPE = re.compile(
     r"\\([\\'\"bfnrt]|[01][0-7]{2}|[0-7]{1,2}(?![0-7])|x[0-7][0-9a-fA-F]|x[0-9a-fA-F](?![0-9a-fA-F])"
     r"|u[0-9a-fA-F]{4}|U00[01][0-9a-fA-F]{5})"
 )
 _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_INTERVAL_FIELDS = ("year", "month", "day", "hour", "minute", "second")
-_SYNTAX = ("CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION", "OVERLAY", "STRING_AGG")
-_JSON_OPERATORS = {
-    TokenType.ARROW: "->",
-    TokenType.DARROW: "->>",
-    TokenType.HASH_ARROW: "#>",
-    TokenType.DHASH_ARROW: "#>>",
-    TokenType.PLACEHOLDER: "?",
-}
 _OPERATORS: dict[type, str] = {
     exp.StartsWith: "^@",
     exp.ArrayContainsAll: "@>",
@@ -46,79 +36,12 @@ _OPERATORS: dict[type, str] = {
     exp.JSONBContainsAnyTopKeys: "?|",
     exp.JSONBContainsAllTopKeys: "?&",
     exp.JSONBDeleteAtPath: "#-",
+    exp.BitwiseAnd: "&",
+    exp.BitwiseOr: "|",
+    exp.BitwiseXor: "#",
+    exp.BitwiseLeftShift: "<<",
+    exp.BitwiseRightShift: ">>",
 }
-
-
-class Positive(exp.Unary):
-    """`+ x`, which is not a plain column any more."""
-
-
-def _operator(text: str) -> Callable[..., exp.Expr]:
-    def build(parser: Any, this: exp.Expr, other: exp.Expr) -> exp.Expr:
-        return exp.Operator(this=this, operator=text, expression=other)
-
-    return build
-
-
-def _write_operator(generator: Any, node: exp.Expr) -> str:
-    return f"{generator.sql(node, 'this')} {node.args['operator']} {generator.sql(node, 'expression')}"
-
-
-class PostgresAsWritten(Postgres):
-    """PostgreSQL's dialect with every function, operator and subscript kept as written."""
-
-    INDEX_OFFSET = 0
-
-    class Parser(Postgres.Parser):  # type: ignore[valid-type, misc]
-        FUNCTIONS: dict[str, Any] = {}  # noqa: RUF012
-        FUNCTION_PARSERS = {  # noqa: RUF012
-            name: read for name, read in Postgres.Parser.FUNCTION_PARSERS.items() if name in _SYNTAX
-        }
-        UNARY_PARSERS = {  # noqa: RUF012
-            **Postgres.Parser.UNARY_PARSERS,
-            TokenType.PLUS: lambda parser: Positive(this=parser._parse_unary()),
-        }
-        COLUMN_OPERATORS = {  # noqa: RUF012
-            **Postgres.Parser.COLUMN_OPERATORS,
-            **{token: _operator(text) for token, text in _JSON_OPERATORS.items()},
-        }
-
-        # `->` is never a lambda: jsonb_typeof(notes -> 'a') reads a key of a column.
-        LAMBDAS = {TokenType.FARROW: Postgres.Parser.LAMBDAS[TokenType.FARROW]}  # noqa: RUF012
-
-        def _parse_substring(self) -> Any:
-            """Read substring(x SIMILAR pattern ESCAPE mark) as substring(x FROM pattern FOR mark)."""
-            index = self._index
-            this = self._parse_bitwise()
-            if self._match_text_seq("SIMILAR"):
-                pattern = self._parse_bitwise()
-                if self._match(TokenType.ESCAPE):
-                    return exp.Substring(this=this, start=pattern, length=self._parse_bitwise())
-            self._retreat(index)
-            return super()._parse_substring()
-
-        def _parse_interval(self, require_interval: bool = True, **options: Any) -> Any:
-            """Keep the whole text of an interval: for '1 day ago' the tree would contain only '1 day'."""
-            index = self._index
-            if require_interval and self._match(TokenType.INTERVAL) and self._match(TokenType.STRING):
-                text = exp.Literal.string(self._prev.text)
-                if self._curr is None or self._curr.text.lower() not in _INTERVAL_FIELDS:
-                    return exp.Cast(this=text, to=exp.DataType.build("interval"))
-                if not _WHOLE.fullmatch(text.name):
-                    self._advance()
-                    return exp.Interval(this=text)
-            self._retreat(index)
-            return super()._parse_interval(require_interval, **options)
-
-    class Generator(Postgres.Generator):  # type: ignore[valid-type, misc]
-        TRANSFORMS = {  # noqa: RUF012
-            **Postgres.Generator.TRANSFORMS,
-            exp.Operator: _write_operator,
-            Positive: lambda generator, node: f"+{generator.sql(node, 'this')}",
-            exp.Pow: lambda generator, node: generator.binary(node, "^"),
-        }
-
-
 DIALECTS: dict[str, Any] = {"postgres": PostgresAsWritten, "spark": SparkAsWritten}
 
 _STATEMENTS = (
@@ -126,64 +49,19 @@ _STATEMENTS = (
     *(exp.Set, exp.Copy, exp.TruncateTable, exp.Grant, exp.Use, exp.Pragma, exp.Transaction),
 )
 
-# Functions that write, wait, take locks, or access files, settings or other servers.
-_FORBIDDEN_PREFIXES: tuple[str, ...] = (
-    "pg_",
-    "lo_",
-    "dblink",
-    "txid_",
-    "brin_",
-    "gin_",
-    "has_",
-    "inet_",
-    "ts_stat",
-    "currval",
-)
-_FORBIDDEN_PREFIXES += ("query_to_xml", "table_to_xml", "cursor_to_xml", "schema_to_xml", "database_to_xml")
-_FORBIDDEN = frozenset(
-    [
-        "nextval",
-        "setval",
-        "lastval",
-        "set_config",
-        "current_setting",
-        "loread",
-        "lowrite",
-        "lo_import",
-        "lo_export",
-        "setseed",
-        "random",
-        "gen_random_uuid",
-        "uuid",
-        "xpath_table",
-        "crosstab",
-        "connectby",
-        "postgres_fdw_get_connections",
-        "reflect",
-        "java_method",
-        "try_reflect",
-        "input_file_name",
-        "read_files",
-        "cloud_files",
-        "from_avro",
-        "to_avro",
-        "raise_error",
-        "assert_true",
-        "rand",
-        "randn",
-        "randstr",
-        "uniform",
-        "shuffle",
-        "monotonically_increasing_id",
-        "spark_partition_id",
-        "version",
-        "current_user",
-        "session_user",
-        "user",
-        "current_catalog",
-        "current_database",
-    ]
-)
+_FUNCTIONS = """
+nextval setval lastval set_config current_setting loread lowrite lo_import lo_export setseed random
+gen_random_uuid uuid xpath_table crosstab connectby postgres_fdw_get_connections reflect java_method
+try_reflect input_file_name read_files cloud_files from_avro to_avro raise_error assert_true rand randn
+randstr uniform shuffle monotonically_increasing_id spark_partition_id version current_user session_user
+user current_catalog current_database
+"""
+_PREFIXES = """
+pg_ lo_ dblink txid_ brin_ gin_ has_ inet_ ts_stat currval query_to_xml table_to_xml cursor_to_xml
+schema_to_xml database_to_xml
+"""
+_FORBIDDEN, _FORBIDDEN_PREFIXES = frozenset(_FUNCTIONS.split()), tuple(_PREFIXES.split())
+"""Functions that write, wait, take locks, or access files, settings or other servers."""
 
 
 def read_statement(sql: str, dialect: str, place: str, prefix: str = "") -> exp.Query:
@@ -213,6 +91,7 @@ def read_statement(sql: str, dialect: str, place: str, prefix: str = "") -> exp.
     if dialect == "postgres":
         _name_operators(statement)
         refuse_ambiguous(statement, place)
+        group_negations(statement)
         _refuse_tokens(sql, place)
         _refuse_intervals(statement, place)
     return statement
@@ -334,10 +213,10 @@ def _refuse_intervals(tree: exp.Expr, place: str) -> None:
     """BadInput for an interval that the tree truncates or misreads."""
     for node in tree.find_all(exp.Interval):
         count, unit = node.this, node.args.get("unit")
-        whole = isinstance(count, exp.Literal) and _WHOLE.fullmatch(count.name)
+        whole = isinstance(count, exp.Literal) and WHOLE.fullmatch(count.name)
         if not isinstance(node.parent, exp.DataType) and not (whole and isinstance(unit, exp.Var)):
             raise BadInput(
-                f"{place}: {node.sql(dialect='postgres')} is an interval in an unsupported format. "
+                f"{place}: {write(node)} is an interval in an unsupported format. "
                 "Put its units inside the quotes, for example interval '1 day 2 hours'."
             )
 

@@ -8,9 +8,9 @@ from dataflow.model.record import record
 from dataflow.pipelines.sql.calls import PREFIX
 from dataflow.pipelines.sql.casting import cast, to_common, unify
 from dataflow.pipelines.sql.comparison import sort_key
+from dataflow.pipelines.sql.conditions import condition, conditions_by_side, list_conditions
 from dataflow.pipelines.sql.grouping import check_grouped, check_places, group_by
 from dataflow.pipelines.sql.names import column_name
-from dataflow.pipelines.sql.operators import condition, conditions_by_side, list_conditions
 from dataflow.pipelines.sql.ordering import Outputs, distinct_on, select_list, sorted_rows, sorted_select
 from dataflow.pipelines.sql.rows import rows_beside
 from dataflow.pipelines.sql.sources import Sources, Tables, refuse_case, refuse_cut_union

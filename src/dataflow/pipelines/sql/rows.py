@@ -13,22 +13,11 @@ from dataflow.pipelines.sql.work import Columns, Handler, Scope, Typed, Work, fo
 _ROWS = "dataflow rows"
 
 _PAIRS = ("jsonb_each", "jsonb_each_text")  # each row has a key and a value
-_VALUE = (
-    "jsonb_array_elements",
-    "jsonb_array_elements_text",
-    "json_array_elements",
-    "json_array_elements_text",
-)
-SET_FUNCTIONS = (
-    "unnest",
-    "generate_series",
-    *_VALUE,
-    "jsonb_object_keys",
-    "json_object_keys",
-    "regexp_matches",
-    "regexp_split_to_table",
-    "string_to_table",
-)
+_VALUE: tuple[str, ...] = ("jsonb_array_elements", "jsonb_array_elements_text")
+_VALUE += ("json_array_elements", "json_array_elements_text")
+SET_FUNCTIONS: tuple[str, ...] = ("unnest", "generate_series", *_VALUE)
+SET_FUNCTIONS += ("jsonb_object_keys", "json_object_keys")
+SET_FUNCTIONS += ("regexp_matches", "regexp_split_to_table", "string_to_table")
 
 
 @record
@@ -122,6 +111,11 @@ def rows_beside(work: Work, node: exp.Select, source: str) -> str:
         return ""
     if node.args.get("group") or node.args.get("distinct"):
         work.refuse(node, "has a set-returning function with GROUP BY or DISTINCT; move it to a subquery")
+    for call in calls:
+        if _is_in_condition(call):
+            work.refuse(
+                call, "returns rows in a condition, which PostgreSQL does not support; move it to FROM"
+            )
     if any(is_aggregate(each) for call in calls for each in call.walk()):
         work.refuse(node, "has a set-returning function of an aggregate; compute the aggregate in a subquery")
     # They are LATERAL to FROM.
@@ -140,6 +134,23 @@ def _find_calls(node: exp.Expr) -> list[exp.Anonymous]:
     if isinstance(node, exp.Anonymous) and node.name.lower() in SET_FUNCTIONS:
         return [node]
     return [found for child in node.iter_expressions() for found in _find_calls(child)]
+
+
+def _is_in_condition(call: exp.Expr) -> bool:
+    """Whether its rows would be the operand of a condition or of COALESCE."""
+    around = call.parent
+    while around is not None and not isinstance(around, exp.Query):
+        coalesced = isinstance(around, exp.Anonymous) and around.name.lower() == "coalesce"
+        # An IN with several constants compares with an array.
+        listed = isinstance(around, exp.In) and (len(around.expressions) < 2 or _has_columns(around))
+        if coalesced or listed or isinstance(around, exp.Connector | exp.Not | exp.Between | exp.Case):
+            return True
+        around = around.parent
+    return False
+
+
+def _has_columns(node: exp.In) -> bool:
+    return any(item.find(exp.Column) is not None for item in node.expressions)
 
 
 def _column(work: Work, node: exp.Anonymous) -> Typed:

@@ -17,7 +17,7 @@ from dataflow.pipelines.shape.sql_types import UNLIMITED
 from dataflow.pipelines.sql.casting import cast, unify
 from dataflow.pipelines.sql.catalogue import instead_of
 from dataflow.pipelines.sql.comparison import sort_key
-from dataflow.pipelines.sql.operators import condition, conditions_by_side, list_conditions
+from dataflow.pipelines.sql.conditions import condition, conditions_by_side, list_conditions
 from dataflow.pipelines.sql.rows import Rows, rows_of
 from dataflow.pipelines.sql.types import JSONB, TEXT, SqlType, exact_numeric, read_type
 from dataflow.pipelines.sql.work import Columns, Scope, Typed, Work, fold, quote

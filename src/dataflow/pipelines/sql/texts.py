@@ -7,20 +7,14 @@ from sqlglot import exp
 from dataflow.pipelines.sql.casting import call_function, cast, to_text, unify
 from dataflow.pipelines.sql.catalogue import instead_of
 from dataflow.pipelines.sql.comparison import COMPARISONS, compare
+from dataflow.pipelines.sql.conditions import quantified
+from dataflow.pipelines.sql.constants import write_array
 from dataflow.pipelines.sql.numbers import WORDS, calculate
-from dataflow.pipelines.sql.operators import is_quantified, quantified
-from dataflow.pipelines.sql.types import BOOLEAN, INTEGER, INTEGERS, TEXT, SqlType, read_type
+from dataflow.pipelines.sql.precedence import is_quantified
+from dataflow.pipelines.sql.types import BOOLEAN, INTEGER, TEXT, SqlType, read_type
 from dataflow.pipelines.sql.work import Handler, Typed, Work, fold, text_literal
 
-_OPERATORS: dict[type, str] = {
-    exp.RegexpLike: "~",
-    exp.RegexpILike: "~*",
-    exp.BitwiseAnd: "&",
-    exp.BitwiseOr: "|",
-    exp.BitwiseXor: "#",
-    exp.BitwiseLeftShift: "<<",
-    exp.BitwiseRightShift: ">>",
-}
+_OPERATORS: dict[type, str] = {exp.RegexpLike: "~", exp.RegexpILike: "~*"}
 # Types that can be called like functions.
 _CASTS = ("date", "int2", "int4", "int8", "float4", "float8", "bool", "text", "timestamptz")
 _PARAMETERS = {
@@ -217,7 +211,7 @@ def _values(work: Work, *parts: exp.Expr | None) -> list[Typed]:
 def _cut(work: Work, values: list[Typed], node: exp.Expr) -> Typed:
     text, start, *length = values
     if text.type.family not in ("text", "unknown") or any(
-        each.type.name not in INTEGERS for each in (start, *length)
+        not each.type.is_integer for each in (start, *length)
     ):
         return call_function(work, "substring", values, node)
     text, start = to_text(work, text, node), cast(work, start, INTEGER, node)
@@ -260,7 +254,8 @@ def _array(work: Work, node: exp.Array) -> Typed:
             node,
             "is an array of arrays, which a dataset cannot store; write jsonb_build_array(…) or use ||",
         )
-    return Typed(f"ARRAY({', '.join(item.sql for item in items)})", SqlType("array", element=items[0].type))
+    kind = SqlType("array", element=items[0].type)
+    return Typed(f"ARRAY({', '.join(item.sql for item in items)})", kind, write_array(items))
 
 
 def _item(work: Work, node: exp.Bracket) -> Typed:
@@ -330,15 +325,12 @@ def _in_place(work: Work, node: exp.Anonymous) -> list[exp.Expr]:
     given = {each.this.name.lower(): each.expression for each in node.expressions[len(first) :]}
     rest = names[len(first) :]
     if not names or set(given) - set(rest) or len(given) + len(first) != len(node.expressions):
-        work.refuse(node, f"has arguments by name; write them in order instead{_listed(names)}")
+        listed = f": {', '.join(names)}" if names else ""
+        work.refuse(node, f"has arguments by name; write them in order instead{listed}")
     missing = [name for name in rest if name not in given]
     if missing and node.name.lower() != "make_interval":
         work.refuse(node, f"is missing the argument {missing[0]}")
     return [*first, *(given.get(name, exp.Literal.number(0)) for name in rest)]
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return f": {', '.join(names)}" if names else ""
 
 
 HANDLERS: dict[type, Handler] = {

@@ -10,7 +10,6 @@ from dataflow.pipelines.sql.types import (
     INTEGER,
     INTERVAL,
     TEXT,
-    TIMES,
     TIMESTAMP,
     TIMESTAMPTZ,
     SqlType,
@@ -35,7 +34,7 @@ _FIELDS = {
 def _truncate(work: Work, node: exp.Anonymous) -> Typed:
     values = [work.expression(each) for each in node.expressions]
     unit = values[0].constant.lower() if values and values[0].constant else ""
-    if len(values) == 2 and unit in _TRUNCATIONS and values[1].type.name in TIMES:
+    if len(values) == 2 and unit in _TRUNCATIONS and values[1].type.is_time:
         time = cast(work, values[1], TIMESTAMPTZ, node) if values[1].type == DATE else values[1]
         cut = f"DATE_TRUNC('{unit}', {time.sql})"
         return Typed(f"CAST({cut} AS TIMESTAMP_NTZ)" if time.type == TIMESTAMP else cut, time.type)
@@ -44,7 +43,7 @@ def _truncate(work: Work, node: exp.Anonymous) -> Typed:
 
 def _extract(work: Work, node: exp.Extract) -> Typed:
     field, value = node.this.name.lower(), work.expression(node.expression)
-    if value.type.name in TIMES and field in _FIELDS:
+    if value.type.is_time and field in _FIELDS:
         kind = numeric(10, 0)
         return Typed(f"CAST({_FIELDS[field].format(value.sql)} AS {kind.spark})", kind)
     return call_function(work, "extract", [Typed(f"'{field}'", TEXT, field), value], node)
@@ -67,9 +66,9 @@ def _interval(work: Work, node: exp.Interval) -> Typed:
 
 def add_times(work: Work, word: str, left: Typed, right: Typed, node: exp.Expr) -> Typed | None:
     """Sum or difference of dates, times and intervals that Spark computes itself; None for anything else."""
-    if word == "+" and right.type.name in TIMES and left.type.name not in TIMES:
+    if word == "+" and right.type.is_time and not left.type.is_time:
         left, right = right, left
-    if left.type.name not in TIMES:
+    if not left.type.is_time:
         return None
     if right.type.name == "interval":
         return _shift(work, word, left, right, node)
@@ -77,7 +76,7 @@ def add_times(work: Work, word: str, left: Typed, right: Typed, node: exp.Expr) 
         return Typed(f"DATE_{'ADD' if word == '+' else 'SUB'}({left.sql}, {right.sql})", DATE)
     if word == "-" and right.type.name == "unknown":
         right = cast(work, right, left.type, node)
-    if word == "-" and right.type.name in TIMES:
+    if word == "-" and right.type.is_time:
         return _subtract(work, left, right, node)
     return None
 

@@ -15,6 +15,7 @@ from dataflow.model.wording import quoted
 from dataflow.pipelines.shape.sql_types import UNLIMITED
 from dataflow.pipelines.sql import (
     aggregates,
+    conditions,
     json_values,
     numbers,
     operators,
@@ -32,7 +33,7 @@ from dataflow.pipelines.sql.spark_text import write_text
 from dataflow.pipelines.sql.types import SqlType
 from dataflow.pipelines.sql.work import Handler, Work
 
-_PARTS = (operators, subqueries, numbers, times, texts, aggregates, windows)
+_PARTS = (operators, conditions, subqueries, numbers, times, texts, aggregates, windows)
 _HANDLERS: dict[type, Handler] = {kind: handler for part in _PARTS for kind, handler in part.HANDLERS.items()}
 _FUNCTIONS: dict[str, Handler] = {
     name: handler for part in (*_PARTS, json_values, rows) for name, handler in part.FUNCTIONS.items()

@@ -35,6 +35,26 @@ class SqlType:
         return self.fraction if self.is_exact_text else self.scale
 
     @property
+    def is_integer(self) -> bool:
+        """Whether it is smallint, integer or bigint."""
+        return self.name in INTEGERS
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is an integer or numeric."""
+        return self.name == "numeric" or self.is_integer
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is real or double precision."""
+        return self.name in FLOATS
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it is a date or timestamp."""
+        return self.name in TIMES
+
+    @property
     def is_decimal(self) -> bool:
         """Whether it is a numeric that Spark stores as a DECIMAL."""
         return self.name == "numeric" and self.precision > 0

@@ -10,16 +10,7 @@ from dataflow.pipelines.sql.aggregates import is_aggregate
 from dataflow.pipelines.sql.casting import cast, unify
 from dataflow.pipelines.sql.catalogue import find_cast, instead_of
 from dataflow.pipelines.sql.comparison import sort_key
-from dataflow.pipelines.sql.types import (
-    BIGINT,
-    DATE,
-    DOUBLE,
-    INTEGER,
-    INTEGERS,
-    TIMES,
-    SqlType,
-    without_length,
-)
+from dataflow.pipelines.sql.types import BIGINT, DATE, DOUBLE, INTEGER, SqlType, without_length
 from dataflow.pipelines.sql.work import Handler, Typed, Work, fold
 
 
@@ -101,7 +92,7 @@ def _frame(work: Work, spec: exp.Expr, order: exp.Expr | None) -> str:
         )
     if kind == "RANGE" and offsets:
         keys = order.expressions if order is not None else []
-        if len(keys) != 1 or work.expression(keys[0].this).type.name not in INTEGERS:
+        if len(keys) != 1 or not work.expression(keys[0].this).type.is_integer:
             work.refuse(spec, "is a RANGE frame with an offset, which needs a single integer key in ORDER BY")
     words = [f"{bound or 'CURRENT ROW'} {side or ''}".upper().strip() for bound, side in bounds]
     return f"{kind} BETWEEN {words[0]} AND {words[1]}"
@@ -113,7 +104,7 @@ def _spans(
     """Bounds of a RANGE frame over dates or times, as intervals; None for any other frame."""
     keys = order.expressions if order is not None else []
     kind = work.expression(keys[0].this).type if len(keys) == 1 else None
-    if kind is None or kind.name not in TIMES:
+    if kind is None or not kind.is_time:
         return None
     spans = [f"{_span(work, spec, bound, kind)} {side or ''}".upper().strip() for bound, side in bounds]
     if len({" MONTH " in span for span in spans if "INTERVAL" in span}) > 1:

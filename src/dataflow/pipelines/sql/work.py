@@ -12,6 +12,7 @@ from dataflow.errors import BadInput
 from dataflow.model.record import record
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.sql.calls import PREFIX, Function
+from dataflow.pipelines.sql.postgres_text import write
 from dataflow.pipelines.sql.types import SqlType
 
 MAX_SQL = 1_000_000
@@ -144,6 +145,7 @@ class Work:
         self.common: dict[str, Columns] = {}  # CTEs in scope
         self.used: dict[str, Function] = {}
         self.guards: list[str] = []  # conditions under which the current expression is evaluated
+        self.safe: set[str] = set()  # calls that never fail, so they need no guard
         self.filter = ""  # FILTER of the aggregate being translated, but not of aggregates inside it
         self.over = ""  # its OVER
         self.over_order: exp.Expr | None = None  # the ORDER BY in it
@@ -230,9 +232,8 @@ class Work:
 
     def refuse(self, node: exp.Expr, why: str) -> NoReturn:
         """Raise BadInput: this construct cannot be translated with the same meaning."""
-        written = node.sql(dialect="postgres")
         raise BadInput(
-            f"{self.place}: {quoted(written)} {why}. Rewrite it, or write the whole query for Spark: "
+            f"{self.place}: {quoted(write(node))} {why}. Rewrite it, or write the whole query for Spark: "
             'dialect = "spark"'
         )
 
