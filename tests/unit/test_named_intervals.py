@@ -17,7 +17,7 @@ from dataflow.pipelines.declare import bases
 from dataflow.pipelines.declare.attributes import Attributes
 from dataflow.pipelines.declare.loader import Found
 from dataflow.pipelines.declare.timing import Timing, read_timing
-from dataflow.pipelines.register.intervals import interval_of
+from dataflow.pipelines.register.spans import interval_of
 from tests.unit.test_airflow_schedules import CASES, MUCH_LATER, epoch, from_pipeline
 
 ZONES = [

@@ -221,10 +221,10 @@ def list_lock_findings(
     dead = [name for name in sorted(names) if is_dead(name.removesuffix(".lock"))]
     removed = sum(remove(name.removesuffix(".lock")) for name in dead) if remove else 0
     if removed:
-        what = plural(removed, "lock file")
-        yield Finding("locks", OK, f"removed {removed} {what} of dead processes from {config.lock_dir}")
+        what = counted(removed, "lock file")
+        yield Finding("locks", OK, f"removed {what} of dead processes from {config.lock_dir}")
     if left := len(dead) - removed:
-        what = f"{left} {plural(left, 'lock file')} of dead processes"
+        what = f"{counted(left, 'lock file')} of dead processes"
         text = f"{config.lock_dir} has {what} whose runs are not taken over yet"
         yield Finding(
             "locks", WARNING, text, "dataflow runs --outcome RUNNING" if remove else "dataflow doctor"
