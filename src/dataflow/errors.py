@@ -46,131 +46,86 @@ class DataFlowError(Exception):
     code = "dataflow"
     exit_code = 125
 
+    def __init_subclass__(cls, code: str = "", exit_code: int | None = None) -> None:
+        """What a class does not state, it has from its base."""
+        cls.code = code or cls.code
+        cls.exit_code = cls.exit_code if exit_code is None else exit_code
 
-class UsageError(DataFlowError):
+
+class UsageError(DataFlowError, code="usage", exit_code=64):
     """The command line is not valid."""
 
-    code = "usage"
-    exit_code = 64
 
-
-class BadInput(DataFlowError):
+class BadInput(DataFlowError, code="bad-input", exit_code=65):
     """A value is not valid: dataid, date, range, schedule, name."""
 
-    code = "bad-input"
-    exit_code = 65
 
-
-class UnknownColumns(BadInput):
+class UnknownColumns(BadInput, code="unknown-columns"):
     """The columns of a dataset are known only after something is published."""
 
-    code = "unknown-columns"
 
-
-class UnknownName(DataFlowError):
+class UnknownName(DataFlowError, code="unknown-name", exit_code=66):
     """No such dataset, job, run or chunk."""
 
-    code = "unknown-name"
-    exit_code = 66
 
-
-class Conflict(DataFlowError):
+class Conflict(DataFlowError, code="conflict", exit_code=75):
     """The state does not allow the operation."""
 
-    code = "conflict"
-    exit_code = 75
 
-
-class LeaseLost(Conflict):
+class LeaseLost(Conflict, code="lease-lost", exit_code=125):
     """This run no longer owns its work; nothing it did was accepted."""
 
-    code = "lease-lost"
-    exit_code = 125
 
-
-class InputMoved(Conflict):
+class InputMoved(Conflict, code="input-moved"):
     """An input is no longer what the run pinned; the work waits and is retried automatically."""
 
-    code = "input-moved"
 
-
-class Superseded(Conflict):
+class Superseded(Conflict, code="superseded"):
     """A newer run or snapshot is published; the output of this run is not."""
 
-    code = "superseded"
 
-
-class InvalidData(DataFlowError):
+class InvalidData(DataFlowError, code="invalid-data", exit_code=1):
     """The output of a run does not pass its checks; the published version is unchanged."""
 
-    code = "invalid-data"
-    exit_code = 1
 
-
-class InvalidRows(InvalidData):
+class InvalidRows(InvalidData, code="invalid-rows"):
     """The rows violate a rule of the table: a duplicate key, or a NULL that is not allowed."""
-
-    code = "invalid-rows"
 
     def __init__(self, message: str, detail: str = "") -> None:
         super().__init__(message)
         self.detail = detail  # one of these rows, by its key
 
 
-class ConfigError(DataFlowError):
+class ConfigError(DataFlowError, code="config", exit_code=78):
     """dataflow.toml, dataflow.properties or a DATAFLOW_ variable is wrong."""
 
-    code = "config"
-    exit_code = 78
 
-
-class SecretError(DataFlowError):
+class SecretError(DataFlowError, code="secret", exit_code=77):
     """A passphrase or an encrypted record cannot be used."""
 
-    code = "secret"
-    exit_code = 77
 
-
-class StoreError(DataFlowError):
+class StoreError(DataFlowError, code="store", exit_code=74):
     """The status store returned an error."""
 
-    code = "store"
-    exit_code = 74
 
-
-class StoreMissing(StoreError):
+class StoreMissing(StoreError, code="store-missing", exit_code=66):
     """The store does not exist, and this command does not create it."""
 
-    code = "store-missing"
-    exit_code = 66
 
-
-class StoreUnreachable(StoreError):
+class StoreUnreachable(StoreError, code="store-unreachable", exit_code=69):
     """The status store does not answer."""
 
-    code = "store-unreachable"
-    exit_code = 69
 
-
-class StoreDenied(StoreError):
+class StoreDenied(StoreError, code="store-denied", exit_code=77):
     """The status store rejected the user, the password, the database or the schema."""
 
-    code = "store-denied"
-    exit_code = 77
 
-
-class SchemaMismatch(StoreError):
+class SchemaMismatch(StoreError, code="schema-mismatch", exit_code=76):
     """The store's schema is older or newer than this code."""
 
-    code = "schema-mismatch"
-    exit_code = 76
 
-
-class FetchError(DataFlowError):
+class FetchError(DataFlowError, code="fetch", exit_code=69):
     """The source did not return the requested data."""
-
-    code = "fetch"
-    exit_code = 69
 
     def __init__(self, message: str, *, status: int = 0, start_again: bool = False) -> None:
         super().__init__(message)
@@ -178,91 +133,56 @@ class FetchError(DataFlowError):
         self.start_again = start_again  # the staged pages must not be reused
 
 
-class Untrusted(FetchError):
+class Untrusted(FetchError, code="fetch-untrusted"):
     """A response is not proven to come from the server."""
 
-    code = "fetch-untrusted"
 
-
-class FetchStopped(FetchError):
+class FetchStopped(FetchError, code="fetch-stopped"):
     """The run was stopped while it fetched; the fetch can be resumed."""
 
-    code = "fetch-stopped"
 
-
-class TargetError(DataFlowError):
+class TargetError(DataFlowError, code="target", exit_code=74):
     """The target database returned an error."""
 
-    code = "target"
-    exit_code = 74
 
-
-class TargetUnreachable(TargetError):
+class TargetUnreachable(TargetError, code="target-unreachable", exit_code=69):
     """The target database does not answer."""
 
-    code = "target-unreachable"
-    exit_code = 69
 
-
-class StagingLost(TargetError):
+class StagingLost(TargetError, code="staging-lost"):
     """The target database lost staged rows, for example in a crash; nothing was published."""
 
-    code = "staging-lost"
 
-
-class TargetDenied(TargetError):
+class TargetDenied(TargetError, code="target-denied", exit_code=77):
     """The target database rejected the user or password, or a privilege is missing."""
 
-    code = "target-denied"
-    exit_code = 77
 
-
-class TargetLocked(TargetError):
+class TargetLocked(TargetError, code="target-locked", exit_code=75):
     """Another session's lock was not released in time; the same command may succeed later."""
 
-    code = "target-locked"
-    exit_code = 75
 
-
-class SparkFailed(DataFlowError):
+class SparkFailed(DataFlowError, code="spark", exit_code=1):
     """Spark failed; the message is its cause in one sentence, the log has the rest."""
 
-    code = "spark"
-    exit_code = 1
 
-
-class SparkGone(SparkFailed):
+class SparkGone(SparkFailed, code="spark-gone"):
     """The Java process of the session has ended: this process can no longer use Spark."""
 
-    code = "spark-gone"
 
-
-class JobFailed(DataFlowError):
+class JobFailed(DataFlowError, code="job-failed", exit_code=1):
     """The function of a Python job raised; the message is what and where, the run's log has the rest."""
 
-    code = "job-failed"
-    exit_code = 1
 
-
-class TimedOut(DataFlowError):
+class TimedOut(DataFlowError, code="timed-out", exit_code=124):
     """A run took longer than its job's timeout."""
 
-    code = "timed-out"
-    exit_code = 124
 
-
-class FilesFailed(DataFlowError):
+class FilesFailed(DataFlowError, code="files", exit_code=74):
     """A file or folder of the project could not be read or written."""
 
-    code = "files"
-    exit_code = 74
 
-
-class CannotExecute(DataFlowError):
+class CannotExecute(DataFlowError, code="cannot-execute", exit_code=126):
     """The command is missing (127), not executable or has a bad interpreter (126)."""
-
-    code = "cannot-execute"
-    exit_code = 126
 
     def __init__(self, message: str, exit_code: int = 126) -> None:
         super().__init__(message)
