@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections import Counter
+from collections.abc import Iterable, Mapping
 
 from dataflow.actions.apply import apply_changes, export_declarations, plan_changes, plan_first_changes
-from dataflow.actions.differences import ADDED, CHANGED, UNCHANGED
+from dataflow.actions.differences import ADDED, CHANGED, UNCHANGED, Change
 from dataflow.actions.job_graph import find_open_chain
 from dataflow.actions.next_commands import shell
 from dataflow.cli.asking import is_terminal, may_go_on
+from dataflow.cli.context import Context
 from dataflow.cli.job import say_how_it_begins, say_what_stays
-from dataflow.cli.options import add_command
+from dataflow.cli.options import Commands, add_switches
 from dataflow.cli.output import as_text
 from dataflow.cli.terminal import write_line
 from dataflow.config.declarations import read_declarations
@@ -19,34 +22,22 @@ from dataflow.config.project import PROJECT_FILE
 from dataflow.errors import ConfigError, UsageError
 from dataflow.model.wording import quoted
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterable, Mapping
-    from typing import Any
-
-    from dataflow.actions.differences import Change
-    from dataflow.cli.context import Context
-
 SIGNS = {ADDED: "+", CHANGED: "~"}
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(commands: Commands) -> None:
     """Adds `apply` and `export`."""
-    text = (
-        "Registers the datasets and jobs declared in TOML files. Shows the changes and asks first. "
-        "What the files do not name stays unchanged."
-    )
-    parser = add_command(subparsers, "apply", apply, text, "yes", makes_store=True)
+    parser = commands.add("apply", apply, "yes", makes_store=True)
     help_text = f"a TOML file (default: the project's {PROJECT_FILE})"
     parser.add_argument("files", nargs="*", default=[], metavar="FILE", help=help_text)
-    text = "Prints all datasets and jobs as a TOML file that `dataflow apply` reads."
-    export = add_command(subparsers, "export", export_all, text)
-    export.add_argument("--with-secrets", action="store_true", help="include passwords, encrypted")
+    add_switches(commands.add("export", export_all), with_secrets="include passwords, encrypted")
 
 
 def apply(args: argparse.Namespace, context: Context) -> int:
-    """Shows the changes, asks, and makes them."""
+    """Registers the datasets and jobs declared in TOML files. Shows the changes and asks first.
+
+    What the files do not name stays unchanged.
+    """
     for path in args.files:
         if not os.path.exists(path):
             raise ConfigError(f"{quoted(path)} does not exist. Name another file.")
@@ -79,7 +70,7 @@ def apply(args: argparse.Namespace, context: Context) -> int:
 
 
 def export_all(args: argparse.Namespace, context: Context) -> int:
-    """Prints the declarations."""
+    """Prints all datasets and jobs as a TOML file that `dataflow apply` reads."""
     print(export_declarations(context.store, args.with_secrets), end="")
     return 0
 

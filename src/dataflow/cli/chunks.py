@@ -6,8 +6,8 @@ import sys
 
 from dataflow.actions.make_ready import make_ready, withdraw
 from dataflow.actions.names import get_dataset
-from dataflow.cli.layout import PROSE, TIME, Column
-from dataflow.cli.options import add_choice, add_command, count
+from dataflow.cli.layout import PROSE, TIME, make_columns
+from dataflow.cli.options import Commands, add_choice, add_switches, count
 from dataflow.cli.output import pick
 from dataflow.cli.progress import Progress
 from dataflow.cli.tables import show_rows
@@ -27,34 +27,23 @@ if TYPE_CHECKING:
     from dataflow.cli.context import Context
     from dataflow.model.records import ChunkRow, Dataset
 
-COLUMNS = (
-    Column("dataset", 5),
-    Column("dataid"),
-    Column("status"),
-    Column("version", 3),
-    Column("modified_at", 1, TIME),
-    Column("readers", 2, PROSE),
-)
+COLUMNS = make_columns(dataset=5, dataid=0, status=0, version=3, modified_at=(1, TIME), readers=(2, PROSE))
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(commands: Commands) -> None:
     """Adds `chunks`, `ready` and `withdraw`."""
-    text = "Lists the chunks of a dataset with their status."
-    parser = add_command(subparsers, "chunks", chunks, text, "DATASET", "from", "to", "wide", "json")
+    parser = commands.add("chunks", chunks, "DATASET", "from", "to", "wide", "json")
     add_choice(parser, "status", Status, "only chunks with this status")
     parser.add_argument("--limit", type=count, default=None, metavar="N", help="at most N chunks")
-    text = "Marks chunks as ready, so that work that waits for them can be claimed. Safe to repeat."
-    making = add_command(subparsers, "ready", ready, text, "DATASET", "DATAID…", "from", "to")
-    help_text = "publish a new version of chunks that are already ready"
-    making.add_argument("--again", action="store_true", help=help_text)
-    text = "Withdraws published chunks. Work that has not started waits until they are ready again."
-    taking = add_command(subparsers, "withdraw", take_back, text, "DATASET", "DATAID…", "from", "to", "why")
+    making = commands.add("ready", ready, "DATASET", "DATAID…", "from", "to")
+    add_switches(making, again="publish a new version of chunks that are already ready")
+    taking = commands.add("withdraw", take_back, "DATASET", "DATAID…", "from", "to", "why")
     for parser in (making, taking):
         parser.add_argument("--file", metavar="F", help="file with one dataid per line; - reads stdin")
 
 
 def chunks(args: argparse.Namespace, context: Context) -> int:
-    """Lists chunks in order."""
+    """Lists the chunks of a dataset with their status."""
     dataset_id, dataset = get_dataset(context.store, args.dataset)
     first, last = _bounds(dataset, args.first, args.last)
     found = context.store.read.list_chunks(dataset_id, first, last, args.status or "", args.limit or 1 << 60)
@@ -91,7 +80,7 @@ def _records(found: Iterable[ChunkRow], as_json: bool) -> Iterator[dict[str, Any
 
 
 def ready(args: argparse.Namespace, context: Context) -> int:
-    """Marks chunks as ready."""
+    """Marks chunks as ready, so that work that waits for them can be claimed. Safe to repeat."""
     with Source(args, context) as source, Progress("made ready") as progress:
         result = make_ready(context.store, args.dataset, source, args.again, progress)
     already = f", {result.already:,} already ready" if result.already else ""
@@ -100,7 +89,7 @@ def ready(args: argparse.Namespace, context: Context) -> int:
 
 
 def take_back(args: argparse.Namespace, context: Context) -> int:
-    """Withdraws chunks."""
+    """Withdraws published chunks. Work that has not started waits until they are ready again."""
     with Source(args, context) as source, Progress("withdrawn") as progress:
         changed, others = withdraw(context.store, args.dataset, source, args.why, progress)
     rest = f", {others:,} not published" if others else ""

@@ -9,24 +9,17 @@ import argparse
 import os
 import signal
 
+from dataflow.cli.context import Context
 from dataflow.cli.main import COMMANDS, build_parser
-from dataflow.cli.options import add_command
+from dataflow.cli.options import Commands
 from dataflow.cli.parser import list_subcommands
 from dataflow.errors import DataFlowError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from dataflow.cli.context import Context
 
 FOLDER = os.path.join(os.path.dirname(__file__), "completions")
 SHELLS = ("bash", "zsh", "fish")
 WORDS = "words"
 PATIENCE_SECONDS = 2
 """How long a key press may wait for the store."""
-
-TEXT = "Prints a script that completes commands, options, datasets and jobs in bash, zsh or fish."
 
 _NAMES = {"DATASET": "dataset", "JOB": "job"}
 
@@ -40,10 +33,10 @@ class _Shells(tuple[str, ...]):
         return word == WORDS or super().__contains__(word)
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(commands: Commands) -> None:
     """Adds `completion`."""
     epilog = "To load it: source <(dataflow completion bash), or: dataflow completion fish | source"
-    parser = add_command(subparsers, "completion", completion, TEXT, epilog=epilog)
+    parser = commands.add("completion", completion, epilog=epilog)
     help_text = ", ".join(SHELLS)
     parser.add_argument("shell", choices=_Shells(SHELLS), metavar="SHELL", help=help_text)
     words = parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
@@ -51,11 +44,12 @@ def add_parser(subparsers: Any) -> None:
 
 
 def completion(args: argparse.Namespace, context: Context) -> int:
-    """Prints a script; or, for the scripts, the candidates for the last word."""
+    """Prints a script that completes commands, options, datasets and jobs in bash, zsh or fish."""
     if args.shell in SHELLS:
         with open(os.path.join(FOLDER, f"dataflow.{args.shell}"), encoding="utf-8") as script:
             print(script.read(), end="")
         return 0
+    # A script calls back: it gets the candidates for the last word.
     program, *words = args.words or ["dataflow"]
     current = words[-1] if words else ""
     for word in candidates(os.path.basename(program), words[:-1], current, context):

@@ -6,8 +6,8 @@ from dataflow.actions.names import get_dataset
 from dataflow.actions.next_commands import shell
 from dataflow.actions.register import add_dataset, remove_dataset
 from dataflow.cli.asking import may_go_on, read_secret, refuse_secret_argument
-from dataflow.cli.layout import Column
-from dataflow.cli.options import add_command, add_words
+from dataflow.cli.layout import make_columns
+from dataflow.cli.options import Commands, add_switches
 from dataflow.cli.output import as_text, show_object
 from dataflow.cli.tables import show_datasets
 from dataflow.errors import BadInput
@@ -34,40 +34,28 @@ FIELDS = {
     "timezone": "time zone of the grain, such as Europe/London (default: UTC)",
     "mode": "partition or snapshot (default: partition)",
 }
-LIST_COLUMNS = (
-    Column("dataset"),
-    Column("grain", 1),
-    Column("timezone", 4),
-    Column("mode", 2),
-    Column("location", 3),
-    Column("password", 5),
-)
+LIST_COLUMNS = make_columns(dataset=0, grain=1, timezone=4, mode=2, location=3, password=5)
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(commands: Commands) -> None:
     """Adds `dataset` and its subcommands."""
-    words = add_words(subparsers, "dataset", "Adds, lists, shows or removes datasets.")
-    text = "Registers a dataset. For a registered one, changes only the fields that are given."
+    words = commands.add_group("dataset", "Adds, lists, shows or removes datasets.")
     line = "register or change a dataset"
-    parser = add_command(words, "add", add, text, "NAME", line=line, makes_store=True)
+    parser = words.add("add", add, "NAME", line=line, makes_store=True)
     for name, meaning in FIELDS.items():
         parser.add_argument(f"--{name}", default=None, help=meaning)
     help_text = "any other value for scripts; repeatable; replaces all earlier options"
     parser.add_argument("--option", action="append", metavar="K=V", help=help_text)
-    help_text = "read the password from stdin or a prompt"
-    parser.add_argument("--password-stdin", action="store_true", help=help_text)
+    add_switches(parser, password_stdin="read the password from stdin or a prompt")
     help_text = "refused: other users can see arguments"
     parser.add_argument("--password", nargs="?", const="", default=None, help=help_text)
-    text = "Lists all datasets."
-    add_command(words, "list", list_all, text, "all", "wide", "json", line="list all datasets")
-    text = "Shows a dataset, its check, the job that produces it and the jobs that read it."
-    add_command(words, "show", show_one, text, "NAME", "json", line="show a dataset")
-    text = "Removes a dataset that no job uses, and the status of its chunks."
-    add_command(words, "remove", remove_one, text, "NAME", "yes", line="remove a dataset")
+    words.add("list", list_all, "all", "wide", "json", line="list all datasets")
+    words.add("show", show_one, "NAME", "json", line="show a dataset")
+    words.add("remove", remove_one, "NAME", "yes", line="remove a dataset")
 
 
 def add(args: argparse.Namespace, context: Context) -> int:
-    """Registers or changes a dataset."""
+    """Registers a dataset. For a registered one, changes only the fields that are given."""
     if args.password is not None:
         raise refuse_secret_argument(f"pipe it in: dataflow dataset add {args.name} --password-stdin")
     values: dict[str, Any] = {name: getattr(args, name) for name in FIELDS if getattr(args, name) is not None}
@@ -88,7 +76,7 @@ def list_all(args: argparse.Namespace, context: Context) -> int:
 
 
 def show_one(args: argparse.Namespace, context: Context) -> int:
-    """Shows one dataset."""
+    """Shows a dataset, its check, the job that produces it and the jobs that read it."""
     dataset_id, dataset = get_dataset(context.store, args.name)
     plans = context.store.read.list_plans()
     record = describe(dataset)
@@ -106,7 +94,7 @@ def show_one(args: argparse.Namespace, context: Context) -> int:
 
 
 def remove_one(args: argparse.Namespace, context: Context) -> int:
-    """Removes a dataset."""
+    """Removes a dataset that no job uses, and the status of its chunks."""
     dataset_id, _ = get_dataset(context.store, args.name)
     count = context.store.read.count_chunks(dataset_id)
     chunks = f"{count:,} {plural(count, 'chunk')}"

@@ -6,16 +6,12 @@ from dataflow.actions.claim import preview
 from dataflow.actions.names import get_plan
 from dataflow.actions.prepare import ask
 from dataflow.actions.why import why
+from dataflow.cli.context import Context
 from dataflow.model.records import ClaimRequest
 from dataflow.runjob.environment import describe, password_variables
 from dataflow.runjob.explain import find_obstacle
-from dataflow.runjob.request import with_canonical_dataid
+from dataflow.runjob.request import JobRequest, with_canonical_dataid
 from dataflow.runjob.session import claimant_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from dataflow.cli.context import Context
-    from dataflow.runjob.request import JobRequest
 
 MASK = "********"
 

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 
-from dataflow.cli.options import add_command
-from dataflow.config.project import PROJECT_FILE
+from dataflow.cli.context import Context
+from dataflow.cli.options import Commands, add_switches
 from dataflow.errors import BadInput, Conflict
 from dataflow.private_files import STATE_FOLDER
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
-    from typing import Any
-
-    from dataflow.cli.context import Context
 
 GITIGNORE = ".gitignore"
 TEMPLATES = os.path.join(os.path.dirname(__file__), "project_files")
@@ -24,20 +18,17 @@ EXAMPLE_STEPS = "dataflow apply --yes && dataflow ready numbers --from 1 --to 3 
 PIPELINE_STEPS = "dataflow run OrdersDatasetPipeline && dataflow run MonthlyTotalsViewPipeline --drain"
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(commands: Commands) -> None:
     """Adds `init`."""
-    text = f"Writes a commented {PROJECT_FILE} into a folder. Overwrites nothing."
-    parser = add_command(subparsers, "init", init, text)
+    parser = commands.add("init", init)
     help_text = "folder of the project (default: the current folder)"
     parser.add_argument("folder", nargs="?", default=".", metavar="DIR", help=help_text)
-    help_text = "add two datasets, a job and a script that run"
-    parser.add_argument("--example", action="store_true", help=help_text)
-    help_text = "add a dataset pipeline and a view that run on Spark"
-    parser.add_argument("--pipelines", action="store_true", help=help_text)
+    add_switches(parser, example="add two datasets, a job and a script that run")
+    add_switches(parser, pipelines="add a dataset pipeline and a view that run on Spark")
 
 
 def init(args: argparse.Namespace, context: Context) -> int:
-    """Writes the project's files."""
+    """Writes a commented dataflow.toml into a folder. Overwrites nothing."""
     folder = os.path.normpath(os.path.join(context.cwd, args.folder))
     files = list_files(args.example, args.pipelines)
     _refuse_existing(folder, files)

@@ -9,8 +9,8 @@ from dataflow.actions.next_commands import shell
 from dataflow.actions.register import add_job, remove_job, reset_script
 from dataflow.cli.asking import may_go_on
 from dataflow.cli.dataset import say_change, split_pairs
-from dataflow.cli.layout import PROSE, Column
-from dataflow.cli.options import add_command, add_words, whole
+from dataflow.cli.layout import PROSE, Column, make_columns
+from dataflow.cli.options import Commands, whole
 from dataflow.cli.output import show_object
 from dataflow.cli.tables import show_rows
 from dataflow.config.durations import parse_option
@@ -55,29 +55,20 @@ DURATIONS = {
     "timeout": "longest time a run may take (default: 0, no limit)",
 }
 LIST_COLUMNS = (
-    Column("job"),
-    Column("in", 1, PROSE),
-    Column("out", 2, PROSE),
-    Column("schedule", 3),
-    Column("grain", 5),
-    Column("ordered", 6),
-    Column("hold", 4),
-    Column("priority", 7),
+    *(Column("job"), Column("in", 1, PROSE), Column("out", 2, PROSE)),
+    *make_columns(schedule=3, grain=5, ordered=6, hold=4, priority=7),
 )
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(commands: Commands) -> None:
     """Adds `job` and its subcommands."""
-    words = add_words(subparsers, "job", "Adds, lists, shows or removes jobs, or resets their script.")
-    text = "Registers a job. For a registered one, changes only the fields that are given."
-    parser = add_command(words, "add", add, text, line="register or change a job", makes_store=True)
+    words = commands.add_group("job", "Adds, lists, shows or removes jobs, or resets their script.")
+    parser = words.add("add", add, line="register or change a job", makes_store=True)
     _add_fields(parser)
-    add_command(words, "list", list_all, "Lists all jobs.", "wide", "json", line="list all jobs")
-    add_command(words, "show", show_one, "Shows a job.", "NAME", "json", line="show a job")
-    text = "Removes a job and its work. Its runs and journal entries stay."
-    add_command(words, "remove", remove_one, text, "NAME", "yes", line="remove a job")
-    text = "Forgets which script does a job's work; the next run decides again, without a warning."
-    add_command(words, "reset-script", reset_one, text, "NAME", line="forget the script of a job")
+    words.add("list", list_all, "wide", "json", line="list all jobs")
+    words.add("show", show_one, "NAME", "json", line="show a job")
+    words.add("remove", remove_one, "NAME", "yes", line="remove a job")
+    words.add("reset-script", reset_one, "NAME", line="forget the script of a job")
 
 
 def _add_fields(parser: argparse.ArgumentParser) -> None:
@@ -100,7 +91,7 @@ def _option(name: str) -> str:
 
 
 def add(args: argparse.Namespace, context: Context) -> int:
-    """Registers or changes a job."""
+    """Registers a job. For a registered one, changes only the fields that are given."""
     values = _given(args)
     change = add_job(context.store, Job(args.name, **values), values)
     say_change(context, change)
@@ -179,7 +170,7 @@ def show_one(args: argparse.Namespace, context: Context) -> int:
 
 
 def remove_one(args: argparse.Namespace, context: Context) -> int:
-    """Removes a job."""
+    """Removes a job and its work. Its runs and journal entries stay."""
     plan = context.get_plan(args.name)
     question = f"Remove job {plan.job.name} and its work? Its runs and journal entries stay."
     if not may_go_on(question, args.yes):
@@ -190,7 +181,7 @@ def remove_one(args: argparse.Namespace, context: Context) -> int:
 
 
 def reset_one(args: argparse.Namespace, context: Context) -> int:
-    """Forgets a job's script."""
+    """Forgets which script does a job's work; the next run decides again, without a warning."""
     reset_script(context.store, args.name)
     context.say(f"Job {args.name}: forgot its script. The next run sets it again.")
     return 0

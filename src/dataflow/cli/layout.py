@@ -5,14 +5,11 @@ Pure: nothing here prints. A column is never narrower than its longest word, so 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import zip_longest
 
 from dataflow.cli.terminal import measure, shorten_middle, wrap_words
 from dataflow.model.record import record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 GAP = 2
 READABLE = 20
@@ -47,6 +44,13 @@ class Column(str):
         made = super().__new__(cls, name)
         made.rank, made.kind, made.is_extra, made.is_full = rank, kind, extra, full
         return made
+
+
+def make_columns(**ranks: int | tuple[int, str]) -> tuple[Column, ...]:
+    """Columns by name, each with how soon it is dropped (0: never) and, if it is not plain, what it holds."""
+    return tuple(
+        Column(name, *(rank if isinstance(rank, tuple) else (rank,))) for name, rank in ranks.items()
+    )
 
 
 @record

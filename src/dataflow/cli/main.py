@@ -8,16 +8,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 
 from dataflow.cli.context import Context
+from dataflow.cli.options import Commands
 from dataflow.cli.parser import Parser, list_subcommands, parse_options
 from dataflow.config.project import get_working_dir
 from dataflow.errors import DataFlowError, UsageError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 FIRST = ("dataset", "job", "ready", "run", "why", "resubmit", "status")
 """The commands to learn first."""
@@ -174,7 +172,7 @@ def build_parser(word: str) -> tuple[argparse.ArgumentParser, argparse.ArgumentP
     parser = Parser(prog="dataflow", usage="dataflow COMMAND …")
     parser.add_argument("--store", metavar="URL", default=None)
     subparsers = parser.add_subparsers(prog="dataflow", dest="command", required=True, parser_class=Parser)
-    import_module(f"dataflow.cli.{COMMANDS[word][0]}").add_parser(subparsers)
+    import_module(f"dataflow.cli.{COMMANDS[word][0]}").add_parser(Commands(subparsers))
     for command in subparsers.choices.values():
         _add_store_option(command)
     return parser, subparsers.choices[word]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Iterator
+
 from dataflow.actions.doctor import PROBLEM, Finding, examine, examine_machine, repair, upgrade_schema
 from dataflow.actions.purge import purge, retain
 from dataflow.cli.asking import may_go_on
-from dataflow.cli.layout import PROSE, Column
-from dataflow.cli.options import add_command, add_words
+from dataflow.cli.context import Context
+from dataflow.cli.layout import PROSE, make_columns
+from dataflow.cli.options import Commands, add_switches
 from dataflow.cli.output import pick, show_object
 from dataflow.cli.pipeline_settings import get_settings, installed_packages
 from dataflow.cli.progress import Progress
@@ -19,42 +23,25 @@ from dataflow.model.wording import counted
 from dataflow.runjob.lock import remove_dead
 from dataflow.store.queries import SCHEMA_VERSION
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator
-    from typing import Any
-
-    from dataflow.cli.context import Context
-
-COLUMNS = (Column("check"), Column("level"), Column("text", 0, PROSE), Column("next", 1, PROSE))
+COLUMNS = make_columns(check=0, level=0, text=(0, PROSE), next=(1, PROSE))
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(commands: Commands) -> None:
     """Adds `doctor`, `db` and `purge`."""
-    text = "Checks readiness, leases, clocks and permissions. Exits with 1 if it finds a problem."
-    parser = add_command(subparsers, "doctor", doctor, text, "wide", "json")
-    parser.add_argument("--repair", action="store_true", help="recompute wrong input counts")
-    help_text = "also check Spark, with a task on every executor"
-    parser.add_argument("--spark", action="store_true", help=help_text)
-    words = add_words(subparsers, "db", "Upgrades or shows the schema of the store.")
-    text = "Upgrades the store's schema to the version that this DataFlow needs."
-    parser = add_command(words, "upgrade", upgrade, text, line="upgrade the schema", makes_store=True)
+    parser = commands.add("doctor", doctor, "wide", "json")
+    add_switches(parser, repair="recompute wrong input counts")
+    add_switches(parser, spark="also check Spark, with a task on every executor")
+    words = commands.add_group("db", "Upgrades or shows the schema of the store.")
+    parser = words.add("upgrade", upgrade, line="upgrade the schema", makes_store=True)
     help_text = "print the SQL for a DBA and change nothing"
     parser.add_argument("--print", dest="only_print", action="store_true", help=help_text)
-    text = "Shows the schema version of the store and the one that this DataFlow needs."
-    add_command(words, "version", show_version, text, "json", line="show the schema version")
-    text = (
-        "Deletes ended runs, journal entries, logs and context files that are older than DURATION, and, in "
-        "the lake, versions that were replaced longer ago and files that ended runs left. Keeps the last run "
-        "of each work, and everything that is published or that a run reads or writes."
-    )
-    parser = add_command(subparsers, "purge", purge_history, text, "yes")
+    words.add("version", show_version, "json", line="show the schema version")
+    parser = commands.add("purge", purge_history, "yes")
     parser.add_argument("--older-than", required=True, metavar="DURATION", help="age, such as 90d")
 
 
 def doctor(args: argparse.Namespace, context: Context) -> int:
-    """Examines the store and this machine."""
+    """Checks readiness, leases, clocks and permissions. Exits with 1 if it finds a problem."""
     if args.repair:
         repaired = repair(context.store)
         context.say(
@@ -101,7 +88,7 @@ def _way_out(error: DataFlowError) -> str:
 
 
 def upgrade(args: argparse.Namespace, context: Context) -> int:
-    """Applies the missing migrations, or prints them."""
+    """Upgrades the store's schema to the version that this DataFlow needs."""
     if args.only_print:
         return _print_schema(context)
     applied = upgrade_schema(context.store)
@@ -113,7 +100,7 @@ def upgrade(args: argparse.Namespace, context: Context) -> int:
 
 
 def show_version(args: argparse.Namespace, context: Context) -> int:
-    """Shows both versions, which may differ."""
+    """Shows the schema version of the store and the one that this DataFlow needs."""
     database = context.store.database
     found = database.schema_version()
     show_object({"store": masked_url(database.url), "schema": found, "needed": SCHEMA_VERSION}, args.json)
@@ -132,7 +119,10 @@ def _print_schema(context: Context) -> int:
 
 
 def purge_history(args: argparse.Namespace, context: Context) -> int:
-    """Deletes what is old."""
+    """Deletes ended runs, journal entries, logs and context files that are older than DURATION, and, in
+    the lake, versions that were replaced longer ago and files that ended runs left. Keeps the last run
+    of each work, and everything that is published or that a run reads or writes.
+    """
     seconds = parse_option("--older-than", args.older_than)
     question = f"Delete all history, logs and replaced versions in the lake older than {args.older_than}?"
     if not may_go_on(question, args.yes):

@@ -2,47 +2,39 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Callable
+
 from dataflow.actions.interventions import MARKS, cancel, hold, mark, parse_run_id, release, resubmit
 from dataflow.actions.next_commands import run_command, shell
 from dataflow.actions.selection import Selection, count_selected, refuse_running
 from dataflow.cli.asking import may_go_on
-from dataflow.cli.options import add_command
+from dataflow.cli.context import Context
+from dataflow.cli.options import Commands, add_switches
 from dataflow.cli.progress import Progress
 from dataflow.errors import UsageError
+from dataflow.model.records import Plan
 from dataflow.model.status import WorkState
 from dataflow.model.wording import counted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
-    from typing import Any
-
-    from dataflow.cli.context import Context
-    from dataflow.model.records import Plan
 
 ASK_ABOVE = 100
 """Above this many dataids, `resubmit` asks for confirmation."""
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(commands: Commands) -> None:
     """Adds the five commands."""
     work = ("JOB", "DATAID…", "from", "to", "why")
-    text = "Resubmits work: the next ordinary run does it again."
-    parser = add_command(subparsers, "resubmit", resubmit_work, text, *work, "yes")
-    parser.add_argument("--failed", action="store_true", help="all FAILED work")
-    parser.add_argument("--invalid", action="store_true", help="all INVALID work (a check failed)")
-    text = "Puts a job, or some of its work, on hold: it is not started. Running work continues."
-    add_command(subparsers, "hold", hold_work, text, *work)
-    text = "Releases a job, or some of its work, from a hold."
-    add_command(subparsers, "release", hold_work, text, *work)
-    parser = add_command(subparsers, "mark", mark_work, "Sets the state of work.", "JOB", "DATAID", "why")
+    parser = commands.add("resubmit", resubmit_work, *work, "yes")
+    add_switches(parser, failed="all FAILED work", invalid="all INVALID work (a check failed)")
+    commands.add("hold", hold_work, *work)
+    commands.add("release", release_work, *work)
+    parser = commands.add("mark", mark_work, "JOB", "DATAID", "why")
     parser.add_argument("status", metavar="STATUS", help=", ".join(MARKS))
-    text = "Cancels a run: revokes its work and stops its process."
-    add_command(subparsers, "cancel", cancel_run, text, "RUN", "why")
+    commands.add("cancel", cancel_run, "RUN", "why")
 
 
 def resubmit_work(args: argparse.Namespace, context: Context) -> int:
-    """Resubmits the selected work."""
+    """Resubmits work: the next ordinary run does it again."""
     selection = _selection(args)
     if selection is None:
         raise UsageError("No work selected. Give DATAID…, --failed, --invalid, or --from A --to B.")
@@ -74,12 +66,21 @@ def _nothing_selected(args: argparse.Namespace, context: Context, plan: Plan) ->
 
 
 def hold_work(args: argparse.Namespace, context: Context) -> int:
-    """Holds or releases a job or the selected work."""
-    on = args.command == "hold"
+    """Puts a job, or some of its work, on hold: it is not started. Running work continues."""
+    return _move_hold(hold, ("Held", "already on hold"), args, context)
+
+
+def release_work(args: argparse.Namespace, context: Context) -> int:
+    """Releases a job, or some of its work, from a hold."""
+    return _move_hold(release, ("Released", "not on hold"), args, context)
+
+
+def _move_hold(
+    move: Callable[..., int], words: tuple[str, str], args: argparse.Namespace, context: Context
+) -> int:
     selection = _selection(args)
-    plan = context.get_plan(args.job)
-    count = (hold if on else release)(context.store, plan, selection, args.why)
-    done, before = ("Held", "already on hold") if on else ("Released", "not on hold")
+    count = move(context.store, context.get_plan(args.job), selection, args.why)
+    done, before = words
     what = f"job {args.job}"
     if selection is not None and count:
         what = f"{counted(count, 'dataid')} of {args.job}"
@@ -90,7 +91,7 @@ def hold_work(args: argparse.Namespace, context: Context) -> int:
 
 
 def mark_work(args: argparse.Namespace, context: Context) -> int:
-    """Sets the state of one work."""
+    """Sets the state of work."""
     plan = context.get_plan(args.job)
     before = mark(context.store, plan, args.dataid, args.status, args.why)
     revoked = " Its run was revoked." if before == WorkState.RUNNING and args.status.upper() != "HOLD" else ""
@@ -99,7 +100,7 @@ def mark_work(args: argparse.Namespace, context: Context) -> int:
 
 
 def cancel_run(args: argparse.Namespace, context: Context) -> int:
-    """Cancels one run."""
+    """Cancels a run: revokes its work and stops its process."""
     run = cancel(context.store, parse_run_id(args.run), args.why)
     if run.host == context.config.host:
         notice = "Its process on this host stops within seconds."

@@ -15,22 +15,36 @@ if TYPE_CHECKING:
 MOST_DIGITS = 18
 
 
-def add_command(
-    subparsers: Any, word: str, call: Callable[..., int], text: str, *shared: str, **more: Any
-) -> argparse.ArgumentParser:
-    """Adds a command with shared arguments and options, and the function that does its work.
+class Commands:
+    """Where commands are added: those of `dataflow`, or the subcommands of one of them."""
 
-    `more` may have `line`, the help of a subcommand in one line, and `epilog`; the rest are its defaults.
-    """
-    known = {"help": more.pop("line", None), "epilog": more.pop("epilog", None)}
-    parser: argparse.ArgumentParser = subparsers.add_parser(word, description=text, **known)
-    for name in shared:
-        if name in _ARGUMENTS:
-            _add_argument(parser, name)
-        else:
-            parser.add_argument(f"--{name}", *_SHORT.get(name, ()), **_OPTIONS[name])
-    parser.set_defaults(call=call, **more)
-    return parser
+    def __init__(self, subparsers: Any) -> None:
+        self._subparsers = subparsers
+
+    def add(self, word: str, call: Callable[..., int], *shared: str, **more: Any) -> argparse.ArgumentParser:
+        """Adds a command with shared arguments and options. The docstring of its function is its help text.
+
+        `more` may have `line`, the help of a subcommand in one line, and `epilog`; the rest are its defaults.
+        """
+        known = {"help": more.pop("line", None), "epilog": more.pop("epilog", None)}
+        parser: argparse.ArgumentParser = self._subparsers.add_parser(word, description=call.__doc__, **known)
+        for name in shared:
+            if name in _ARGUMENTS:
+                _add_argument(parser, name)
+            else:
+                parser.add_argument(f"--{name}", *_SHORT.get(name, ()), **_OPTIONS[name])
+        parser.set_defaults(call=call, **more)
+        return parser
+
+    def add_group(self, word: str, text: str) -> Commands:
+        """Adds a command that only has subcommands; returns where to add them."""
+        parser = self._subparsers.add_parser(word, description=text)
+        title, kind = "commands", type(parser)
+        return Commands(
+            parser.add_subparsers(
+                title=title, dest="word", required=True, metavar="COMMAND", parser_class=kind
+            )
+        )
 
 
 def _add_argument(parser: argparse.ArgumentParser, name: str) -> None:
@@ -43,12 +57,10 @@ def _add_argument(parser: argparse.ArgumentParser, name: str) -> None:
         parser.add_argument(dest, nargs=nargs, metavar=metavar, help=meaning)
 
 
-def add_words(subparsers: Any, word: str, text: str) -> Any:
-    """Adds a command that only has subcommands; returns where to add them."""
-    parser = subparsers.add_parser(word, description=text)
-    return parser.add_subparsers(
-        title="commands", dest="word", required=True, metavar="COMMAND", parser_class=type(parser)
-    )
+def add_switches(parser: argparse.ArgumentParser, **switches: str) -> None:
+    """Adds options without a value, each with its meaning."""
+    for name, meaning in switches.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", action="store_true", help=meaning)
 
 
 def add_choice(parser: argparse.ArgumentParser, name: str, values: Iterable[str], text: str) -> None:

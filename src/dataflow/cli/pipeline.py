@@ -8,7 +8,7 @@ import sys
 
 from dataflow.cli import pipeline_show, pipeline_transfer
 from dataflow.cli.context import Context
-from dataflow.cli.options import add_command, add_words
+from dataflow.cli.options import Commands
 from dataflow.cli.output import pick
 from dataflow.cli.parser import parse_options
 from dataflow.cli.pipeline_settings import get_settings, load_catalog
@@ -33,40 +33,31 @@ TAKEN = ("command", "drain", "streams", "dataid", "dry_run", "store", "quiet", "
 """The options of RunJob that apply to a pipeline."""
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(commands: Commands) -> None:
     """Adds `pipeline`."""
     text = "Works with the dataset and view pipelines in pipelines/*.py, next to dataflow.toml."
-    words = add_words(subparsers, "pipeline", text)
-    text = "Lists the pipelines of the project and the errors in their files."
+    words = commands.add_group("pipeline", text)
     line = "list pipelines and the errors in their files"
-    add_command(words, "list", list_pipelines, text, "wide", "json", line=line)
+    words.add("list", list_pipelines, "wide", "json", line=line)
     pipeline_show.add_parsers(words)
     pipeline_transfer.add_parsers(words)
-    text = "Runs the next interval of a pipeline. Same as dataflow run NAME."
     line = "run the next interval of a pipeline"
-    run = add_command(words, "run", run_word, text, "NAME", line=line, makes_store=True)
+    run = words.add("run", run_word, "NAME", line=line, makes_store=True)
     run.add_argument("--drain", action="store_true", help="continue until no interval is left")
     add_option(run, "-j")
     run.add_argument("--dataid", metavar="D", help="run this interval, due or not")
 
 
 def list_pipelines(args: argparse.Namespace, context: Context) -> int:
-    """Lists all pipelines with their datasets and schedules."""
-    from dataflow.cli.layout import PROSE, Column
+    """Lists the pipelines of the project and the errors in their files."""
+    from dataflow.cli.layout import PROSE, make_columns
     from dataflow.cli.tables import show_rows
 
     catalog, settings = load_catalog(context), get_settings(context)
     rows = [_row(definition, catalog, settings) for definition in catalog.definitions.values()]
     rows = settings.secrets.redact_all(rows)
-    columns = (
-        Column("pipeline"),
-        Column("kind", 4),
-        Column("dataset", 1),
-        Column("target", 5),
-        Column("schedule", 2),
-        Column("start", 6),
-        Column("end", 7),
-        Column("note", 3, PROSE),
+    columns = make_columns(
+        pipeline=0, kind=4, dataset=1, target=5, schedule=2, start=6, end=7, note=(3, PROSE)
     )
     show_rows(rows, columns, args.json, "" if catalog.problems else _none_words(context), args.wide)
     for problem in catalog.problems:
@@ -88,7 +79,7 @@ def _none_words(context: Context) -> str:
 
 
 def run_word(args: argparse.Namespace, context: Context) -> int:
-    """Runs the next interval of a pipeline, or all of them."""
+    """Runs the next interval of a pipeline. Same as dataflow run NAME."""
     check_choice(args.streams, args.drain, args.dataid)
     asked = JobRequest(
         context.config,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from textwrap import dedent
 
-from dataflow.cli.layout import PROSE, Column
-from dataflow.cli.options import add_command, count
+from dataflow.cli.layout import PROSE, make_columns
+from dataflow.cli.options import Commands, count
 from dataflow.cli.output import as_text, paint, pick, show_object
 from dataflow.cli.pipeline_settings import get_settings, load_catalog
 from dataflow.cli.tables import data_columns, show_rows
@@ -32,22 +32,14 @@ SQL_KEYS = ("select", "spark_sql", "ddl")
 CLAUSES = ("query", "join_clause", "where_clause")
 
 
-def add_parsers(words: Any) -> None:
+def add_parsers(words: Commands) -> None:
     """Adds `show`, `plan` and `preview` under `pipeline`."""
     shared = ("NAME", "wide", "json")
-    text = "Shows the definition of a pipeline, with its file and line."
-    add_command(words, "show", show_pipeline, text, *shared, line="show the definition of a pipeline")
-    text = (
-        "Shows which intervals would run and why, and what one of them would do: its exact SQL, the DDL of "
-        "its table, its first request. Changes nothing."
-    )
+    words.add("show", show_pipeline, *shared, line="show the definition of a pipeline")
     line = "show which intervals would run, why, and what they would do"
-    plan = add_command(words, "plan", plan_pipeline, text, *shared, line=line)
-    text = (
-        "Shows the first rows of one interval as they would be published, and its rejects. Publishes nothing."
-    )
+    plan = words.add("plan", plan_pipeline, *shared, line=line)
     line = "show the first rows of one interval"
-    preview = add_command(words, "preview", preview_pipeline, text, *shared, line=line)
+    preview = words.add("preview", preview_pipeline, *shared, line=line)
     help_text = f"number of rows (default: {ROWS})"
     preview.add_argument("--rows", type=count, default=ROWS, metavar="N", help=help_text)
     for command in (plan, preview):
@@ -56,7 +48,7 @@ def add_parsers(words: Any) -> None:
 
 
 def show_pipeline(args: argparse.Namespace, context: Context) -> int:
-    """Shows one definition."""
+    """Shows the definition of a pipeline, with its file and line."""
     definition, settings = load_catalog(context).get(args.name), get_settings(context)
     from dataflow.pipelines.show.description import describe, over_note
 
@@ -74,19 +66,17 @@ def show_pipeline(args: argparse.Namespace, context: Context) -> int:
     show_object(_without_empty(found), False)
     if mapping:
         print()
-        show_rows(
-            mapping,
-            (Column("source", 0, PROSE), Column("column"), Column("type", 1, PROSE)),
-            False,
-            wide=args.wide,
-        )
+        columns = make_columns(source=(0, PROSE), column=0, type=(1, PROSE))
+        show_rows(mapping, columns, False, wide=args.wide)
     for key, text in _without_empty(texts).items():
         print(f"\n-- {key}\n{dedent(text).strip()}")
     return 0
 
 
 def plan_pipeline(args: argparse.Namespace, context: Context) -> int:
-    """Shows what a run would do now."""
+    """Shows which intervals would run and why, and what one of them would do: its exact SQL, the DDL of
+    its table, its first request. Changes nothing.
+    """
     definition, facilities, outlook = _look_ahead(args, context)
     from dataflow.pipelines.show.statements import describe_interval
 
@@ -108,7 +98,7 @@ def plan_pipeline(args: argparse.Namespace, context: Context) -> int:
 
 
 def preview_pipeline(args: argparse.Namespace, context: Context) -> int:
-    """Shows the first rows of one interval."""
+    """Shows the first rows of one interval as they would be published, and its rejects. Publishes nothing."""
     definition, facilities, outlook = _look_ahead(args, context)
     if not outlook.dataid:
         raise BadInput(
@@ -164,7 +154,7 @@ def _print_outlook(definition: Definition, outlook: Outlook, wide: bool) -> None
         empty = (
             f"{definition.job} starts after its end ({definition.place}). To run an interval anyway: --dataid"
         )
-    columns = (Column("dataid"), Column("state"), Column("why", 1, PROSE))
+    columns = make_columns(dataid=0, state=0, why=(1, PROSE))
     show_rows(rows, columns, False, empty, wide)
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 
 from dataflow.cli.asking import may_go_on
-from dataflow.cli.options import add_command
+from dataflow.cli.options import Commands
 from dataflow.cli.output import as_text, paint, pick, to_json
 from dataflow.cli.pipeline_settings import get_settings, load_catalog
 from dataflow.cli.terminal import wrap_for
@@ -16,7 +16,6 @@ from dataflow.model.wording import counted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from typing import Any
 
     from dataflow.cli.context import Context
     from dataflow.pipelines.migration.new_project import NewProject
@@ -24,26 +23,20 @@ if TYPE_CHECKING:
 COLOURS = {"changed": "green", "left": "bold red", "note": "dim"}
 
 
-def add_parsers(words: Any) -> None:
+def add_parsers(words: Commands) -> None:
     """Adds `import` and `takeover` under `pipeline`."""
-    text = (
-        "Reads a project of the first Data Flow (pipelines for Airflow in dataflow/meta or dataflow/dags) "
-        "and writes its pipelines, constants and connections into this project. Runs none of its code, "
-        "reports every change and overwrites no file."
-    )
     line = "import a project of the first Data Flow"
-    parser = add_command(words, "import", import_project, text, "json", line=line)
+    parser = words.add("import", import_project, "json", line=line)
     parser.add_argument("path", metavar="PATH", help="folder of that project")
-    text = (
-        "Takes over the tables of a pipeline from another status store, for a store that was recreated, "
-        "restored from a backup or moved. The other store can no longer publish them. Changes no rows."
-    )
     line = "take over tables from another store"
-    add_command(words, "takeover", take_over, text, "NAME", "yes", line=line)
+    words.add("takeover", take_over, "NAME", "yes", line=line)
 
 
 def import_project(args: argparse.Namespace, context: Context) -> int:
-    """Writes the new project; exits 78 if something is left for you to do."""
+    """Reads a project of the first Data Flow (pipelines for Airflow in dataflow/meta or dataflow/dags)
+    and writes its pipelines, constants and connections into this project. Runs none of its code,
+    reports every change and overwrites no file.
+    """
     settings = get_settings(context)
     from dataflow.pipelines.declare.loader import FOLDER
     from dataflow.pipelines.migration.new_project import plan_project, write_project
@@ -78,7 +71,9 @@ def _show(made: NewProject) -> None:
 
 
 def take_over(args: argparse.Namespace, context: Context) -> int:
-    """Takes over the tables of a pipeline."""
+    """Takes over the tables of a pipeline from another status store, for a store that was recreated,
+    restored from a backup or moved. The other store can no longer publish them. Changes no rows.
+    """
     definition = load_catalog(context).get(args.name)
     from dataflow.pipelines.run.targets import take_tables_over
 

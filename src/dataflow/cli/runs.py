@@ -9,7 +9,7 @@ import time
 from dataflow.actions.interventions import parse_run_id
 from dataflow.actions.names import find_plan, get_dataset, get_run
 from dataflow.cli.layout import PROSE, SPAN, TIME, WORDS, Column
-from dataflow.cli.options import add_choice, add_command, count
+from dataflow.cli.options import Commands, add_choice, count
 from dataflow.cli.output import pick
 from dataflow.cli.tables import show_rows
 from dataflow.model.job_dataid import job_dataid
@@ -56,25 +56,22 @@ POLL_SECONDS = 0.2
 BLOCK_BYTES = 1 << 16
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(commands: Commands) -> None:
     """Adds `runs`, `logs` and `journal`."""
-    text = "Lists runs, newest first, with their outcome."
-    parser = add_command(subparsers, "runs", runs, text, "job", "dataid", "wide", "json")
+    parser = commands.add("runs", runs, "job", "dataid", "wide", "json")
     add_choice(parser, "outcome", RunOutcome, "only runs with this outcome")
     parser.add_argument("--limit", type=count, default=50, metavar="N", help="at most N runs (default: 50)")
-    text = "Shows the log of a run, byte for byte. The log is on the machine where the run was."
-    parser = add_command(subparsers, "logs", logs, text, "RUN")
+    parser = commands.add("logs", logs, "RUN")
     parser.add_argument("-f", "--follow", action="store_true", help="follow the log until the run ends")
-    text = "Lists every state change with its time, person and reason, newest first."
     shared = ("job", "dataset", "dataid", "wide", "json")
-    parser = add_command(subparsers, "journal", journal, text, *shared)
+    parser = commands.add("journal", journal, *shared)
     parser.add_argument("--run", type=count, metavar="RUN", help="only of this run")
     help_text = "at most N entries (default: 100)"
     parser.add_argument("--limit", type=count, default=100, metavar="N", help=help_text)
 
 
 def runs(args: argparse.Namespace, context: Context) -> int:
-    """Lists runs, newest first."""
+    """Lists runs, newest first, with their outcome."""
     dataid = args.dataid or ""
     plan = find_plan(context.store, args.job) if args.job else None
     if plan and dataid:
@@ -118,7 +115,7 @@ def _seconds_taken(run: RunRow) -> float | None:
 
 
 def logs(args: argparse.Namespace, context: Context) -> int:
-    """Writes the log of a run to stdout; with -f, until the run ends."""
+    """Shows the log of a run, byte for byte. The log is on the machine where the run was."""
     run = get_run(context.store, parse_run_id(args.run))
     path = os.path.join(context.config.log_dir, f"{run.run_id}.log")
     pieces = follow(path, lambda: args.follow and _is_running(context, run.run_id))
@@ -167,10 +164,10 @@ def _is_running(context: Context, run_id: int) -> bool:
 
 
 def journal(args: argparse.Namespace, context: Context) -> int:
-    """Lists the journal; a removed job or dataset still has its entries."""
+    """Lists every state change with its time, person and reason, newest first."""
     where = {"job": args.job or "", "dataset": args.dataset or "", "dataid": args.dataid or ""}
     found = context.store.read.list_journal(args.limit, run_id=args.run or 0, **where)
-    if not found:
+    if not found:  # a removed job or dataset still has its entries
         _refuse_unknown(args, context)
     rows = [pick(line, *names_of(line)) | {"about": line.job or line.dataset} for line in found]
     empty = "No such journal entries. All of them: dataflow journal"

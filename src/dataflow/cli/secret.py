@@ -15,7 +15,8 @@ from dataflow.actions.passwords import (
     rotate,
 )
 from dataflow.cli.asking import read_secret, refuse_secret_argument
-from dataflow.cli.options import add_command, add_words
+from dataflow.cli.context import Context
+from dataflow.cli.options import Commands
 from dataflow.config.problems import Problems
 from dataflow.config.project import PROJECT_FILE
 from dataflow.config.toml import load_toml
@@ -24,39 +25,29 @@ from dataflow.model.wording import counted
 from dataflow.secrets.cipher import decrypt, encrypt
 from dataflow.secrets.passphrase import get_passphrase
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
-    from dataflow.cli.context import Context
-
-
-def add_parser(subparsers: Any) -> None:
+def add_parser(commands: Commands) -> None:
     """Adds `secret` and its subcommands."""
-    words = add_words(subparsers, "secret", "Encrypts, decrypts or rotates passwords.")
-    text = (
-        "Reads a password from stdin or a prompt and prints it encrypted. Put the result in dataflow.toml: "
-        "under encryptedpass of the dataset or connection, or, without either, under store_encryptedpass."
-    )
-    encrypting = add_command(words, "encrypt", encrypt_one, text, line="print a password encrypted")
+    words = commands.add_group("secret", "Encrypts, decrypts or rotates passwords.")
+    encrypting = words.add("encrypt", encrypt_one, line="print a password encrypted")
     encrypting.add_argument("--dataset", metavar="NAME", help="dataset that the password is for")
     help_text = "connection of pipelines that the password is for"
     encrypting.add_argument("--connection", metavar="NAME", help=help_text)
-    text = "Prints the password of a dataset. The journal records this."
-    decrypting = add_command(words, "decrypt", decrypt_one, text, line="print the password of a dataset")
+    decrypting = words.add("decrypt", decrypt_one, line="print the password of a dataset")
     help_text = "dataset whose password to print"
     decrypting.add_argument("--dataset", metavar="NAME", required=True, help=help_text)
     help_text = "print it even if stdout is not a terminal"
     decrypting.add_argument("--yes", "-y", action="store_true", help=help_text)
-    text = "Re-encrypts the passwords of all datasets under a new passphrase from stdin, a file or a prompt."
-    rotating = add_command(words, "rotate", rotate_all, text, line="re-encrypt all passwords")
+    rotating = words.add("rotate", rotate_all, line="re-encrypt all passwords")
     rotating.add_argument("--new-file", metavar="F", help="file (mode 600) with the new passphrase")
     for command in (encrypting, decrypting, rotating):
         command.add_argument("refused", nargs="*", default=[], help=argparse.SUPPRESS)
 
 
 def encrypt_one(args: argparse.Namespace, context: Context) -> int:
-    """Prints one password, encrypted."""
+    """Reads a password from stdin or a prompt and prints it encrypted. Put the result in dataflow.toml:
+    under encryptedpass of the dataset or connection, or, without either, under store_encryptedpass.
+    """
     _refuse_arguments(args)
     if args.dataset is not None and args.connection is not None:
         raise UsageError("Give --dataset or --connection, not both.")
@@ -79,7 +70,7 @@ def _encrypt_for(context: Context, dataset: str, password: str, passphrase: str)
 
 
 def decrypt_one(args: argparse.Namespace, context: Context) -> int:
-    """Prints one password."""
+    """Prints the password of a dataset. The journal records this."""
     _refuse_arguments(args)
     if not args.yes and not sys.stdout.isatty():
         raise UsageError(
@@ -91,7 +82,7 @@ def decrypt_one(args: argparse.Namespace, context: Context) -> int:
 
 
 def rotate_all(args: argparse.Namespace, context: Context) -> int:
-    """Re-encrypts all passwords under a new passphrase."""
+    """Re-encrypts the passwords of all datasets under a new passphrase from stdin, a file or a prompt."""
     _refuse_arguments(args)
     old = context.passphrase()
     new = get_passphrase(None, args.new_file, lambda: read_secret("new passphrase"))

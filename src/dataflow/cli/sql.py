@@ -7,7 +7,7 @@ import sys
 from contextlib import ExitStack, contextmanager
 
 from dataflow.cli.layout import CELL, Column
-from dataflow.cli.options import add_command, count
+from dataflow.cli.options import Commands, count
 from dataflow.cli.pipeline_settings import get_settings, installed_packages
 from dataflow.cli.tables import data_columns, show_rows
 from dataflow.errors import BadInput
@@ -29,15 +29,13 @@ QUERIES = ".query"  # not a valid job name
 _PLAIN = (str, int, float, type(None), list, dict)
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(commands: Commands) -> None:
     """Adds `sql` and `query`."""
-    text = "Runs one read-only SQL statement on the tables and views of the status store."
     epilog = 'Example: dataflow sql "select * from datastatus"'
-    parser = add_command(subparsers, "sql", sql, text, "wide", "json", epilog=epilog)
+    parser = commands.add("sql", sql, "wide", "json", epilog=epilog)
     _add_statement(parser, "datastatus")
-    text = "Runs one SELECT of Spark SQL on published datasets, each by its name."
     epilog = 'Example: dataflow query "select count(*) from orders". For the status store: dataflow sql'
-    parser = add_command(subparsers, "query", query, text, "wide", "json", epilog=epilog)
+    parser = commands.add("query", query, "wide", "json", epilog=epilog)
     _add_statement(parser, "orders")
     help_text = f"show at most N rows (default: {MOST_ROWS})"
     parser.add_argument("--rows", type=count, default=MOST_ROWS, metavar="N", help=help_text)
@@ -49,14 +47,14 @@ def _add_statement(parser: argparse.ArgumentParser, table: str) -> None:
 
 
 def sql(args: argparse.Namespace, context: Context) -> int:
-    """Runs one read-only statement; refuses any other before it runs."""
+    """Runs one read-only SQL statement on the tables and views of the status store."""
     columns, rows = context.store.database.select(_statement(args, "datastatus"))
     show_rows(*_records(columns, rows, CELL), args.json, "No rows.", args.wide)
     return 0
 
 
 def query(args: argparse.Namespace, context: Context) -> int:
-    """Runs the query and shows its rows."""
+    """Runs one SELECT of Spark SQL on published datasets, each by its name."""
     answer = _ask(context, _statement(args, "orders"), args.rows)
     show_rows(*_records(answer.columns, answer.rows), args.json, "No rows.", args.wide)
     if not answer.is_whole:

@@ -9,8 +9,8 @@ from collections import Counter
 from dataflow.actions.missing import time_of
 from dataflow.actions.next_commands import runner, shell, why_command
 from dataflow.actions.status import COUNTED, get_status
-from dataflow.cli.layout import PROSE, Column
-from dataflow.cli.options import add_command
+from dataflow.cli.layout import PROSE, Column, make_columns
+from dataflow.cli.options import Commands
 from dataflow.cli.output import as_text, pick, show_object
 from dataflow.cli.pipeline_names import FOLDER, list_texts
 from dataflow.cli.runs import find_loss
@@ -34,40 +34,25 @@ if TYPE_CHECKING:
     from dataflow.model.records import RunRow
     from dataflow.store.store import Store
 
-TEXT = "Shows the state of all jobs and datasets: counts, gaps, late work and failures."
 FAIL_WORDS = ("failed", "late")
 JOB_COLUMNS = (
     Column("job"),
     *(Column(state, rank) for state, rank in zip(COUNTED, (4, 3, 2, 5, 1, 6, 7), strict=True)),
     Column("oldest", 8, PROSE),
 )
-DATASET_COLUMNS = (
-    Column("dataset"),
-    Column("chunks", 1),
-    Column("not_ready", 2),
-    Column("not_done", 3),
-    Column("first", 7),
-    Column("last", 4),
-    Column("gaps", 5),
-    Column("missing", 6, PROSE),
+DATASET_COLUMNS = make_columns(
+    dataset=0, chunks=1, not_ready=2, not_done=3, first=7, last=4, gaps=5, missing=(6, PROSE)
 )
 LONGEST_REASON = 80
 """Of a reason in the table; `dataflow why` and --json show all of it."""
-FAILURE_COLUMNS = (
-    Column("job"),
-    Column("dataid"),
-    Column("state", 1),
-    Column("run_id", 4),
-    Column("reason", 2, PROSE),
-    Column("next", 3, PROSE),
-)
+FAILURE_COLUMNS = make_columns(job=0, dataid=0, state=1, run_id=4, reason=(2, PROSE), next=(3, PROSE))
 MOST_RUNNING = 10_000
 SHOWN_LOST = 5
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(commands: Commands) -> None:
     """Adds `status`."""
-    parser = add_command(subparsers, "status", status, TEXT, "all", "wide", "json")
+    parser = commands.add("status", status, "all", "wide", "json")
     help_text = "exit with 1 if work is failed, late, or either of them: failed,late"
     parser.add_argument("--fail-if", type=fail_words, default=(), metavar="WORDS", help=help_text)
     help_text = "open work is late after this time (default: 1h)"
@@ -93,7 +78,7 @@ def duration(text: str) -> float:
 
 
 def status(args: argparse.Namespace, context: Context) -> int:
-    """Shows the state of everything; exits 1 if --fail-if names something that is so."""
+    """Shows the state of all jobs and datasets: counts, gaps, late work and failures."""
     found, lost = get_status(context.store), list_lost(context)
     late = {job.job: _why_late(job, args.late_after) for job in found.list_late(args.late_after)}
     gone = _list_gone(found, context.config.project_dir)

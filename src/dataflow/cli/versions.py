@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataflow.actions.locations import is_local
 from dataflow.actions.versions import list_versions, roll_back
-from dataflow.cli.layout import TIME, Column
-from dataflow.cli.options import add_command, count
+from dataflow.cli.layout import TIME, make_columns
+from dataflow.cli.options import Commands, add_switches, count
 from dataflow.cli.output import pick, to_json
 from dataflow.cli.pipeline_settings import installed_packages
 from dataflow.cli.tables import show_rows
@@ -21,38 +21,22 @@ if TYPE_CHECKING:
     from dataflow.pipelines.lake.published_files import LakeChunk, Located
 
 MOST_NAMED = 10
-COLUMNS = (
-    Column("version"),
-    Column("run_id", 3),
-    Column("rows", 1),
-    Column("size", 2),
-    Column("published_at", 0, TIME),
-    Column("current"),
-    Column("location", 4),
-)
+COLUMNS = make_columns(version=0, run_id=3, rows=1, size=2, published_at=(0, TIME), current=0, location=4)
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(commands: Commands) -> None:
     """Adds the four commands."""
-    text = "Lists the versions of a chunk that still exist, oldest first."
-    add_command(subparsers, "versions", show_versions, text, "DATASET", "DATAID", "wide", "json")
-    text = "Publishes an older version of a chunk as its newest version."
-    parser = add_command(subparsers, "rollback", roll_back_chunk, text, "DATASET", "DATAID", "why")
+    commands.add("versions", show_versions, "DATASET", "DATAID", "wide", "json")
+    parser = commands.add("rollback", roll_back_chunk, "DATASET", "DATAID", "why")
     help_text = "version to publish (default: the previous one)"
     parser.add_argument("--version", type=count, metavar="N", help=help_text)
-    text = "Merges the files of a chunk in the lake into fewer, larger ones with the same rows."
-    add_command(subparsers, "compact", compact_chunk, text, "DATASET", "DATAID", "why")
-    text = (
-        "Prints the current files of a dataset in the lake, one per line, for DuckDB, Trino, pandas and "
-        "others. Exits with 75 if it leaves out STALE chunks, or if no chunk is ready."
-    )
-    parser = add_command(subparsers, "locate", locate_files, text, "DATASET", "[DATAID]", "json")
-    help_text = "include STALE chunks (an input has a newer version)"
-    parser.add_argument("--stale", action="store_true", help=help_text)
+    commands.add("compact", compact_chunk, "DATASET", "DATAID", "why")
+    parser = commands.add("locate", locate_files, "DATASET", "[DATAID]", "json")
+    add_switches(parser, stale="include STALE chunks (an input has a newer version)")
 
 
 def show_versions(args: argparse.Namespace, context: Context) -> int:
-    """Lists the versions whose files all exist."""
+    """Lists the versions of a chunk that still exist, oldest first."""
     found = list_versions(context.store, args.dataset, args.dataid, context.config.project_dir)
     rows = [pick(version, *COLUMNS) for version in found if version.current or not version.missing]
     empty = f"No version of {args.dataset}/{args.dataid} is on this machine."
@@ -66,7 +50,7 @@ def show_versions(args: argparse.Namespace, context: Context) -> int:
 
 
 def roll_back_chunk(args: argparse.Namespace, context: Context) -> int:
-    """Publishes an older version again."""
+    """Publishes an older version of a chunk as its newest version."""
     project_dir = context.config.project_dir
     done = roll_back(context.store, (args.dataset, args.dataid), args.version, project_dir, args.why)
     context.say(
@@ -82,7 +66,7 @@ def roll_back_chunk(args: argparse.Namespace, context: Context) -> int:
 
 
 def compact_chunk(args: argparse.Namespace, context: Context) -> int:
-    """Compacts the current version of a chunk."""
+    """Merges the files of a chunk in the lake into fewer, larger ones with the same rows."""
     with installed_packages("Compaction"):
         from dataflow.pipelines.lake.compaction import compact
     done = compact(context.store, (args.dataset, args.dataid), context.config.project_dir, args.why)
@@ -98,7 +82,9 @@ def compact_chunk(args: argparse.Namespace, context: Context) -> int:
 
 
 def locate_files(args: argparse.Namespace, context: Context) -> int:
-    """Prints one path per line, or each chunk as JSON; exits 75 if it leaves chunks out or finds none."""
+    """Prints the current files of a dataset in the lake, one per line, for DuckDB, Trino, pandas and
+    others. Exits with 75 if it leaves out STALE chunks, or if no chunk is ready.
+    """
     # start-up: only this command and those of pipelines know the lake
     from dataflow.pipelines.lake.published_files import Located, locate, locate_chunk
 

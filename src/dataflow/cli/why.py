@@ -7,7 +7,7 @@ import sys
 
 from dataflow.actions.next_commands import shell
 from dataflow.actions.why import why as explain
-from dataflow.cli.options import add_command
+from dataflow.cli.options import Commands
 from dataflow.cli.output import STYLES, as_text, paint, show_object
 from dataflow.cli.terminal import find_width, short_time, wrap_line
 
@@ -20,19 +20,18 @@ if TYPE_CHECKING:
     from dataflow.model.answers import Why
 
 
-TEXT = "Explains the state of a job's work in five answers and names the next command."
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(commands: Commands) -> None:
     """Adds `why`."""
-    parser = add_command(subparsers, "why", why, TEXT, "JOB", "json")
+    parser = commands.add("why", why, "JOB", "json")
     help_text = "dataid of the work (default: the work that is next or stuck)"
     parser.add_argument("dataid", metavar="DATAID", nargs="?", help=help_text)
 
 
 def why(args: argparse.Namespace, context: Context) -> int:
-    """Explains one work of a job, or the next one."""
+    """Explains the state of a job's work in five answers and names the next command."""
     plan = context.get_plan(args.job)
     found = explain(context.store, context.config, plan, args.dataid, context.is_gone)
     cited = ""

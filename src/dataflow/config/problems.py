@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from dataflow.errors import ConfigError
 from dataflow.model.wording import did_you_mean
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

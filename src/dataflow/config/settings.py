@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import re
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from dataflow.config.problems import Problems
@@ -13,10 +14,6 @@ from dataflow.config.store_choice import choose_store, default_lock_dir, default
 from dataflow.config.variables import check_variables
 from dataflow.model.record import record
 from dataflow.private_files import STATE_FOLDER
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 DEFAULT_ENVIRONMENT = "dev"
 DEFAULT_SCHEMA = "dataflow"

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-from dataflow.config.problems import suggestion
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dataflow.config.problems import Problems
+from dataflow.config.problems import Problems, suggestion
 
 SETTINGS = {
     "store": "URL of the status store: sqlite:///path or postgresql://user@host:port/database",

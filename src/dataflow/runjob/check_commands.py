@@ -5,17 +5,12 @@ from __future__ import annotations
 import os
 import select
 import signal
+from collections.abc import Callable
 
-from dataflow.runjob.output import OutputPump, Terminal
+from dataflow.runjob.output import OutputPump, RunLog, Terminal
 from dataflow.runjob.processes import signal_group
 from dataflow.runjob.spawn import exit_code_of, find_command, spawn
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dataflow.runjob.output import RunLog
-    from dataflow.secrets.redaction import Redactor
+from dataflow.secrets.redaction import Redactor
 
 _LOOK_MILLISECONDS = 500
 

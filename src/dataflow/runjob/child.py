@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Mapping
 
+from dataflow.actions.prepare import Prepared
 from dataflow.errors import BadInput, CannotExecute, LeaseLost
 from dataflow.model.record import record
+from dataflow.model.records import Run
 from dataflow.runjob.endings import NOT_RENEWED, TIMEOUT, CommandEnd
-from dataflow.runjob.output import OutputPump, RunLog
+from dataflow.runjob.environment import Given
+from dataflow.runjob.guard import Guard
+from dataflow.runjob.handoff import Attempt
+from dataflow.runjob.kill_command import KillCommand
+from dataflow.runjob.output import OutputPump, RunLog, Terminal
 from dataflow.runjob.processes import (
     TOKEN_VARIABLE,
     boottime,
@@ -18,18 +25,6 @@ from dataflow.runjob.processes import (
     signal_group,
 )
 from dataflow.runjob.spawn import exit_code_of, find_command, spawn
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dataflow.actions.prepare import Prepared
-    from dataflow.model.records import Run
-    from dataflow.runjob.environment import Given
-    from dataflow.runjob.guard import Guard
-    from dataflow.runjob.handoff import Attempt
-    from dataflow.runjob.kill_command import KillCommand
-    from dataflow.runjob.output import Terminal
 
 MARGIN_SECONDS = 2.0
 """Killing begins this long before it must be over."""

@@ -11,14 +11,10 @@ import _thread
 import os
 import select
 import signal
+from collections.abc import Callable
 
 from dataflow.runjob.guard_process import BLOCKED_SIGNALS, BackupGuard, GuardProcess, become_guard
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dataflow.runjob.kill_command import KillCommand
+from dataflow.runjob.kill_command import KillCommand
 
 _BROKEN = select.POLLERR | select.POLLHUP | select.POLLNVAL
 # A guard that leaves its pipe full for this long is stopped or stuck.

@@ -5,23 +5,18 @@ from __future__ import annotations
 import os
 
 from dataflow import failpoints
-from dataflow.errors import BadInput, CannotExecute, LeaseLost
+from dataflow.errors import BadInput, CannotExecute, DataFlowError, LeaseLost
 from dataflow.model.record import record
+from dataflow.model.records import Ending
 from dataflow.runjob import endings
 from dataflow.runjob.child import Child, list_steps
 from dataflow.runjob.environment import child_environment, describe, write_context
+from dataflow.runjob.guard import Guard
+from dataflow.runjob.handoff import Attempt
 from dataflow.runjob.kill_command import KillCommand
-from dataflow.runjob.output import RunLog
+from dataflow.runjob.output import RunLog, Terminal
 from dataflow.runjob.processes import boottime
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from dataflow.errors import DataFlowError
-    from dataflow.model.records import Ending
-    from dataflow.runjob.guard import Guard
-    from dataflow.runjob.handoff import Attempt
-    from dataflow.runjob.output import Terminal
-    from dataflow.runjob.request import JobRequest
+from dataflow.runjob.request import JobRequest
 
 
 @record

@@ -7,13 +7,10 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
+from collections.abc import Callable
 
 from dataflow.errors import BadInput, ConfigError
 from dataflow.private_files import make_private_folder
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _HEX_DIGITS = frozenset("0123456789abcdef")
 

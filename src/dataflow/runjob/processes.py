@@ -8,10 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 TOKEN_VARIABLE = "DATAFLOW_GUARD_TOKEN"
 GUARD_NAMES = ("dataflow-guard", "dataflow-backup")

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from dataflow.errors import DataFlowError
+from dataflow.model.answers import Why
+from dataflow.model.records import Ending
 from dataflow.model.status import RunOutcome, WorkState
 from dataflow.model.wording import counted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dataflow.errors import DataFlowError
-    from dataflow.model.answers import Why
-    from dataflow.model.records import Ending
-    from dataflow.runjob.output import RunLog, Terminal
-    from dataflow.runjob.request import JobRequest
+from dataflow.runjob.output import RunLog, Terminal
+from dataflow.runjob.request import JobRequest
 
 LAST_LINES = 10
 

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Iterator
 from json import dumps
 from urllib.parse import quote, quote_plus
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # A shorter line or form would match innocent text; only a whole secret may be shorter.
 SHORTEST_FORM = 8

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 
 from dataflow.errors import SecretError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 THREE_WAYS = (
     "Set PASSKEY, or name a file of mode 600 as passkey_file in dataflow.toml, "

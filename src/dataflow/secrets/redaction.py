@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 MASK = b"***"
 _LINE_ENDS = b"\r\n"
