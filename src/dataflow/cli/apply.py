@@ -69,10 +69,9 @@ def apply(args: argparse.Namespace, context: Context) -> int:
     return 0
 
 
-def export_all(args: argparse.Namespace, context: Context) -> int:
+def export_all(args: argparse.Namespace, context: Context) -> None:
     """Prints all datasets and jobs as a TOML file that `dataflow apply` reads."""
     print(export_declarations(context.store, args.with_secrets), end="")
-    return 0
 
 
 def show_changes(changes: Iterable[Change], checks: Mapping[str, tuple[str, ...]]) -> None:

@@ -42,7 +42,7 @@ def add_parser(commands: Commands) -> None:
         parser.add_argument("--file", metavar="F", help="file with one dataid per line; - reads stdin")
 
 
-def chunks(args: argparse.Namespace, context: Context) -> int:
+def chunks(args: argparse.Namespace, context: Context) -> None:
     """Lists the chunks of a dataset with their status."""
     dataset_id, dataset = get_dataset(context.store, args.dataset)
     first, last = _bounds(dataset, args.first, args.last)
@@ -54,7 +54,6 @@ def chunks(args: argparse.Namespace, context: Context) -> int:
     elif dataset.staged:  # `ready` refuses it
         empty = "No chunks yet. The job that produces the dataset publishes them."
     show_rows(rows, COLUMNS, args.json, empty, args.wide)
-    return 0
 
 
 def _bounds(dataset: Dataset, first: str | None, last: str | None) -> tuple[str, str]:
@@ -79,22 +78,20 @@ def _records(found: Iterable[ChunkRow], as_json: bool) -> Iterator[dict[str, Any
         yield row
 
 
-def ready(args: argparse.Namespace, context: Context) -> int:
+def ready(args: argparse.Namespace, context: Context) -> None:
     """Marks chunks as ready, so that work that waits for them can be claimed. Safe to repeat."""
     with Source(args, context) as source, Progress("made ready") as progress:
         result = make_ready(context.store, args.dataset, source, args.again, progress)
     already = f", {result.already:,} already ready" if result.already else ""
     context.say(f"{args.dataset}: {result.changed:,} made ready{already}.")
-    return 0
 
 
-def take_back(args: argparse.Namespace, context: Context) -> int:
+def take_back(args: argparse.Namespace, context: Context) -> None:
     """Withdraws published chunks. Work that has not started waits until they are ready again."""
     with Source(args, context) as source, Progress("withdrawn") as progress:
         changed, others = withdraw(context.store, args.dataset, source, args.why, progress)
     rest = f", {others:,} not published" if others else ""
     context.say(f"{args.dataset}: {changed:,} withdrawn{rest}.")
-    return 0
 
 
 class Source:

@@ -43,19 +43,18 @@ def add_parser(commands: Commands) -> None:
     words.required = False
 
 
-def completion(args: argparse.Namespace, context: Context) -> int:
+def completion(args: argparse.Namespace, context: Context) -> None:
     """Prints a script that completes commands, options, datasets and jobs in bash, zsh or fish."""
     if args.shell in SHELLS:
         with open(os.path.join(FOLDER, f"dataflow.{args.shell}"), encoding="utf-8") as script:
             print(script.read(), end="")
-        return 0
+        return
     # A script calls back: it gets the candidates for the last word.
     program, *words = args.words or ["dataflow"]
     current = words[-1] if words else ""
     for word in candidates(os.path.basename(program), words[:-1], current, context):
         if word.startswith(current):
             print(word)
-    return 0
 
 
 def candidates(program: str, typed: list[str], current: str, context: Context) -> list[str]:

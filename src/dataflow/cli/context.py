@@ -7,14 +7,13 @@ import sys
 import warnings
 
 from dataflow.config.project import PROJECT_FILE, no_project
-from dataflow.config.settings import load_config
+from dataflow.config.settings import Config, load_config
 from dataflow.errors import UnknownName
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dataflow.config.settings import Config
     from dataflow.model.records import Plan
     from dataflow.store.store import Store
 

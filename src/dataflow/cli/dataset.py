@@ -40,8 +40,7 @@ LIST_COLUMNS = make_columns(dataset=0, grain=1, timezone=4, mode=2, location=3, 
 def add_parser(commands: Commands) -> None:
     """Adds `dataset` and its subcommands."""
     words = commands.add_group("dataset", "Adds, lists, shows or removes datasets.")
-    line = "register or change a dataset"
-    parser = words.add("add", add, "NAME", line=line, makes_store=True)
+    parser = words.add("add", add, "NAME", line="register or change a dataset", makes_store=True)
     for name, meaning in FIELDS.items():
         parser.add_argument(f"--{name}", default=None, help=meaning)
     help_text = "any other value for scripts; repeatable; replaces all earlier options"
@@ -54,7 +53,7 @@ def add_parser(commands: Commands) -> None:
     words.add("remove", remove_one, "NAME", "yes", line="remove a dataset")
 
 
-def add(args: argparse.Namespace, context: Context) -> int:
+def add(args: argparse.Namespace, context: Context) -> None:
     """Registers a dataset. For a registered one, changes only the fields that are given."""
     if args.password is not None:
         raise refuse_secret_argument(f"pipe it in: dataflow dataset add {args.name} --password-stdin")
@@ -65,17 +64,15 @@ def add(args: argparse.Namespace, context: Context) -> int:
         values["encryptedpass"] = _encrypted_password(args.name, context)
     change = add_dataset(context.store, Dataset(args.name, **values), values)
     say_change(context, change)
-    return 0
 
 
-def list_all(args: argparse.Namespace, context: Context) -> int:
+def list_all(args: argparse.Namespace, context: Context) -> None:
     """Lists all datasets."""
     found = (describe(dataset) for dataset in context.store.read.list_datasets())
     show_datasets(found, LIST_COLUMNS, args, "No datasets yet. Add one: dataflow dataset add NAME")
-    return 0
 
 
-def show_one(args: argparse.Namespace, context: Context) -> int:
+def show_one(args: argparse.Namespace, context: Context) -> None:
     """Shows a dataset, its check, the job that produces it and the jobs that read it."""
     dataset_id, dataset = get_dataset(context.store, args.name)
     plans = context.store.read.list_plans()
@@ -90,7 +87,6 @@ def show_one(args: argparse.Namespace, context: Context) -> int:
     if check and not args.json:
         record["check"] = shell(*check)
     show_object(record, args.json)
-    return 0
 
 
 def remove_one(args: argparse.Namespace, context: Context) -> int:

@@ -27,7 +27,7 @@ def add_parser(commands: Commands) -> None:
     add_switches(parser, pipelines="add a dataset pipeline and a view that run on Spark")
 
 
-def init(args: argparse.Namespace, context: Context) -> int:
+def init(args: argparse.Namespace, context: Context) -> None:
     """Writes a commented dataflow.toml into a folder. Overwrites nothing."""
     folder = os.path.normpath(os.path.join(context.cwd, args.folder))
     files = list_files(args.example, args.pipelines)
@@ -43,7 +43,6 @@ def init(args: argparse.Namespace, context: Context) -> int:
     enter = "" if os.path.samefile(folder, context.cwd) else f"cd {args.folder} && "
     steps = [EXAMPLE_STEPS] * args.example + [PIPELINE_STEPS] * args.pipelines
     context.say(f"Next: {enter}{' && '.join(steps) or STEPS}")
-    return 0
 
 
 def list_files(example: bool, pipelines: bool) -> dict[str, str]:

@@ -15,7 +15,7 @@ from dataflow.cli.output import show_object
 from dataflow.cli.tables import show_rows
 from dataflow.config.durations import parse_option
 from dataflow.config.fields import parse_input
-from dataflow.model.records import Job
+from dataflow.model.records import Job, Plan
 from dataflow.model.schedule import Schedule, due_intervals
 from dataflow.model.wording import plural
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from dataflow.actions.differences import Change
     from dataflow.cli.context import Context
-    from dataflow.model.records import Plan
 
 LISTS = {
     "in": ("inputs", "DATASET[:previous|:latest]", "input dataset; `today` always exists"),
@@ -90,7 +89,7 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def add(args: argparse.Namespace, context: Context) -> int:
+def add(args: argparse.Namespace, context: Context) -> None:
     """Registers a job. For a registered one, changes only the fields that are given."""
     values = _given(args)
     change = add_job(context.store, Job(args.name, **values), values)
@@ -103,7 +102,6 @@ def add(args: argparse.Namespace, context: Context) -> int:
     say_how_it_begins(context, args.name)
     _say_if_over(context, args.name)
     say_what_stays(context, change)
-    return 0
 
 
 def say_what_stays(context: Context, change: Change) -> None:
@@ -152,21 +150,19 @@ def _say_if_over(context: Context, name: str) -> None:
         )
 
 
-def list_all(args: argparse.Namespace, context: Context) -> int:
+def list_all(args: argparse.Namespace, context: Context) -> None:
     """Lists all jobs."""
     held = {found.job: found.hold for found in context.store.read.list_job_holds()}
     rows = (describe(plan, held.get(plan.job.name, False)) for plan in context.store.read.list_plans())
     empty = "No jobs yet. Add one: dataflow job add NAME --in DATASET"
     show_rows(rows, LIST_COLUMNS, args.json, empty, args.wide)
-    return 0
 
 
-def show_one(args: argparse.Namespace, context: Context) -> int:
+def show_one(args: argparse.Namespace, context: Context) -> None:
     """Shows a job."""
     plan = context.get_plan(args.name)
     record = describe(plan, context.store.read.is_job_held(plan.job_id))
     show_object(record | {"kind": plan.kind or None, "script_path": plan.script_path or None}, args.json)
-    return 0
 
 
 def remove_one(args: argparse.Namespace, context: Context) -> int:
@@ -180,11 +176,10 @@ def remove_one(args: argparse.Namespace, context: Context) -> int:
     return 0
 
 
-def reset_one(args: argparse.Namespace, context: Context) -> int:
+def reset_one(args: argparse.Namespace, context: Context) -> None:
     """Forgets which script does a job's work; the next run decides again, without a warning."""
     reset_script(context.store, args.name)
     context.say(f"Job {args.name}: forgot its script. The next run sets it again.")
-    return 0
 
 
 def describe(plan: Plan, hold: bool) -> dict[str, Any]:

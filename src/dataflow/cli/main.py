@@ -141,8 +141,8 @@ def run_word(argv: list[str]) -> int:
     args = parse_options(parser, [*before, word, *rest], command)
     context = Context(args.store, os.environ, get_working_dir(), getattr(args, "makes_store", False))
     try:
-        code: int = args.call(args, context)
-        return code
+        code: int | None = args.call(args, context)
+        return code or 0
     finally:
         context.close()
 

@@ -99,12 +99,11 @@ def upgrade(args: argparse.Namespace, context: Context) -> int:
     return 0
 
 
-def show_version(args: argparse.Namespace, context: Context) -> int:
+def show_version(args: argparse.Namespace, context: Context) -> None:
     """Shows the schema version of the store and the one that this DataFlow needs."""
     database = context.store.database
     found = database.schema_version()
     show_object({"store": masked_url(database.url), "schema": found, "needed": SCHEMA_VERSION}, args.json)
-    return 0
 
 
 def _print_schema(context: Context) -> int:

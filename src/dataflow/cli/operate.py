@@ -90,16 +90,15 @@ def _move_hold(
     return 0
 
 
-def mark_work(args: argparse.Namespace, context: Context) -> int:
+def mark_work(args: argparse.Namespace, context: Context) -> None:
     """Sets the state of work."""
     plan = context.get_plan(args.job)
     before = mark(context.store, plan, args.dataid, args.status, args.why)
     revoked = " Its run was revoked." if before == WorkState.RUNNING and args.status.upper() != "HOLD" else ""
     context.say(f"Marked {args.job}/{args.dataid} {args.status.upper()} (was {before}).{revoked}")
-    return 0
 
 
-def cancel_run(args: argparse.Namespace, context: Context) -> int:
+def cancel_run(args: argparse.Namespace, context: Context) -> None:
     """Cancels a run: revokes its work and stops its process."""
     run = cancel(context.store, parse_run_id(args.run), args.why)
     if run.host == context.config.host:
@@ -108,7 +107,6 @@ def cancel_run(args: argparse.Namespace, context: Context) -> int:
         notice = f"Its process on {run.host} stops when it next renews its lease."
     context.say(f"Cancelled run {run.run_id} of {run.job}/{run.dataid}. {notice}")
     context.say(f"To do it again: dataflow resubmit {run.job} {run.dataid}")
-    return 0
 
 
 def _selection(args: argparse.Namespace) -> Selection | None:

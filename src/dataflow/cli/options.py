@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
+    Command = Callable[..., int | None]
+    """Does the work of a command and returns its exit code, or None for 0."""
+
 MOST_DIGITS = 18
 
 
@@ -21,7 +24,7 @@ class Commands:
     def __init__(self, subparsers: Any) -> None:
         self._subparsers = subparsers
 
-    def add(self, word: str, call: Callable[..., int], *shared: str, **more: Any) -> argparse.ArgumentParser:
+    def add(self, word: str, call: Command, *shared: str, **more: Any) -> argparse.ArgumentParser:
         """Adds a command with shared arguments and options. The docstring of its function is its help text.
 
         `more` may have `line`, the help of a subcommand in one line, and `epilog`; the rest are its defaults.
@@ -39,12 +42,8 @@ class Commands:
     def add_group(self, word: str, text: str) -> Commands:
         """Adds a command that only has subcommands; returns where to add them."""
         parser = self._subparsers.add_parser(word, description=text)
-        title, kind = "commands", type(parser)
-        return Commands(
-            parser.add_subparsers(
-                title=title, dest="word", required=True, metavar="COMMAND", parser_class=kind
-            )
-        )
+        options = {"dest": "word", "required": True, "metavar": "COMMAND", "parser_class": type(parser)}
+        return Commands(parser.add_subparsers(title="commands", **options))
 
 
 def _add_argument(parser: argparse.ArgumentParser, name: str) -> None:

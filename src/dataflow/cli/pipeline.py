@@ -37,12 +37,10 @@ def add_parser(commands: Commands) -> None:
     """Adds `pipeline`."""
     text = "Works with the dataset and view pipelines in pipelines/*.py, next to dataflow.toml."
     words = commands.add_group("pipeline", text)
-    line = "list pipelines and the errors in their files"
-    words.add("list", list_pipelines, "wide", "json", line=line)
+    words.add("list", list_pipelines, "wide", "json", line="list pipelines and the errors in their files")
     pipeline_show.add_parsers(words)
     pipeline_transfer.add_parsers(words)
-    line = "run the next interval of a pipeline"
-    run = words.add("run", run_word, "NAME", line=line, makes_store=True)
+    run = words.add("run", run_word, "NAME", line="run the next interval of a pipeline", makes_store=True)
     run.add_argument("--drain", action="store_true", help="continue until no interval is left")
     add_option(run, "-j")
     run.add_argument("--dataid", metavar="D", help="run this interval, due or not")
@@ -109,7 +107,8 @@ def run_command(args: argparse.Namespace, prog: str) -> int:
         if not given.dry_run:
             return run_pipeline(context, asked)
         given.name, given.json, given.wide = name, False, False
-        return pipeline_show.plan_pipeline(given, context)
+        pipeline_show.plan_pipeline(given, context)
+        return 0
     finally:
         context.close()
 

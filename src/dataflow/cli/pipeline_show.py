@@ -38,8 +38,7 @@ def add_parsers(words: Commands) -> None:
     words.add("show", show_pipeline, *shared, line="show the definition of a pipeline")
     line = "show which intervals would run, why, and what they would do"
     plan = words.add("plan", plan_pipeline, *shared, line=line)
-    line = "show the first rows of one interval"
-    preview = words.add("preview", preview_pipeline, *shared, line=line)
+    preview = words.add("preview", preview_pipeline, *shared, line="show the first rows of one interval")
     help_text = f"number of rows (default: {ROWS})"
     preview.add_argument("--rows", type=count, default=ROWS, metavar="N", help=help_text)
     for command in (plan, preview):
@@ -47,7 +46,7 @@ def add_parsers(words: Commands) -> None:
         command.add_argument("--dataid", metavar="D", help=help_text)
 
 
-def show_pipeline(args: argparse.Namespace, context: Context) -> int:
+def show_pipeline(args: argparse.Namespace, context: Context) -> None:
     """Shows the definition of a pipeline, with its file and line."""
     definition, settings = load_catalog(context).get(args.name), get_settings(context)
     from dataflow.pipelines.show.description import describe, over_note
@@ -56,7 +55,7 @@ def show_pipeline(args: argparse.Namespace, context: Context) -> int:
         found = settings.secrets.redact_all(describe(definition, settings))
     if args.json:
         show_object(found, True)
-        return 0
+        return
     del found["schedule"]["is_over"]  # said in words
     found["note"] = over_note(definition)
     mapping, texts = found.pop("mapping", None), {key: found.pop(key, "") for key in CLAUSES}
@@ -70,10 +69,9 @@ def show_pipeline(args: argparse.Namespace, context: Context) -> int:
         show_rows(mapping, columns, False, wide=args.wide)
     for key, text in _without_empty(texts).items():
         print(f"\n-- {key}\n{dedent(text).strip()}")
-    return 0
 
 
-def plan_pipeline(args: argparse.Namespace, context: Context) -> int:
+def plan_pipeline(args: argparse.Namespace, context: Context) -> None:
     """Shows which intervals would run and why, and what one of them would do: its exact SQL, the DDL of
     its table, its first request. Changes nothing.
     """
@@ -88,16 +86,15 @@ def plan_pipeline(args: argparse.Namespace, context: Context) -> int:
         intervals = [pick(one, "dataid", "state", "why") for one in outlook.intervals]
         head = {"pipeline": definition.job, "dataset": definition.dataset, "counts": outlook.counts}
         show_object(head | {"intervals": intervals, "interval": detail}, True)
-        return 0
+        return
     _print_outlook(definition, outlook, args.wide)
     if args.dataid is None:
         _say_hidden(context, outlook)
     if detail:
         _print_detail(detail)
-    return 0
 
 
-def preview_pipeline(args: argparse.Namespace, context: Context) -> int:
+def preview_pipeline(args: argparse.Namespace, context: Context) -> None:
     """Shows the first rows of one interval as they would be published, and its rejects. Publishes nothing."""
     definition, facilities, outlook = _look_ahead(args, context)
     if not outlook.dataid:
@@ -115,7 +112,6 @@ def preview_pipeline(args: argparse.Namespace, context: Context) -> int:
             facilities.spark.close()
     found = replace(found, rejects=tuple(secrets.redact_all(found.rejects)))
     _print_preview(context, found, args.json, args.wide)
-    return 0
 
 
 def _look_ahead(args: argparse.Namespace, context: Context) -> tuple[Definition, Facilities, Outlook]:

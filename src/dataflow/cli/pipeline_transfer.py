@@ -25,11 +25,9 @@ COLOURS = {"changed": "green", "left": "bold red", "note": "dim"}
 
 def add_parsers(words: Commands) -> None:
     """Adds `import` and `takeover` under `pipeline`."""
-    line = "import a project of the first Data Flow"
-    parser = words.add("import", import_project, "json", line=line)
+    parser = words.add("import", import_project, "json", line="import a project of the first Data Flow")
     parser.add_argument("path", metavar="PATH", help="folder of that project")
-    line = "take over tables from another store"
-    words.add("takeover", take_over, "NAME", "yes", line=line)
+    words.add("takeover", take_over, "NAME", "yes", line="take over tables from another store")
 
 
 def import_project(args: argparse.Namespace, context: Context) -> int:

@@ -63,14 +63,13 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--limit", type=count, default=50, metavar="N", help="at most N runs (default: 50)")
     parser = commands.add("logs", logs, "RUN")
     parser.add_argument("-f", "--follow", action="store_true", help="follow the log until the run ends")
-    shared = ("job", "dataset", "dataid", "wide", "json")
-    parser = commands.add("journal", journal, *shared)
+    parser = commands.add("journal", journal, "job", "dataset", "dataid", "wide", "json")
     parser.add_argument("--run", type=count, metavar="RUN", help="only of this run")
     help_text = "at most N entries (default: 100)"
     parser.add_argument("--limit", type=count, default=100, metavar="N", help=help_text)
 
 
-def runs(args: argparse.Namespace, context: Context) -> int:
+def runs(args: argparse.Namespace, context: Context) -> None:
     """Lists runs, newest first, with their outcome."""
     dataid = args.dataid or ""
     plan = find_plan(context.store, args.job) if args.job else None
@@ -85,7 +84,6 @@ def runs(args: argparse.Namespace, context: Context) -> int:
         context.say(
             f"Showing the newest {args.limit} runs. To see more: dataflow runs --limit {args.limit * 10}"
         )
-    return 0
 
 
 def describe(run: RunRow, context: Context, as_json: bool) -> dict[str, Any]:
@@ -114,7 +112,7 @@ def _seconds_taken(run: RunRow) -> float | None:
     return (datetime.fromisoformat(run.ended_at) - datetime.fromisoformat(run.started_at)).total_seconds()
 
 
-def logs(args: argparse.Namespace, context: Context) -> int:
+def logs(args: argparse.Namespace, context: Context) -> None:
     """Shows the log of a run, byte for byte. The log is on the machine where the run was."""
     run = get_run(context.store, parse_run_id(args.run))
     path = os.path.join(context.config.log_dir, f"{run.run_id}.log")
@@ -127,7 +125,6 @@ def logs(args: argparse.Namespace, context: Context) -> int:
         size += len(piece)
     if not size:
         context.say(explain_silence(get_run(context.store, run.run_id), path, context.config.host))
-    return 0
 
 
 def follow(path: str, is_running: Callable[[], bool]) -> Iterator[bytes]:
@@ -163,7 +160,7 @@ def _is_running(context: Context, run_id: int) -> bool:
     return run.outcome is RunOutcome.RUNNING and (run.lease_left_seconds or 0) > 0
 
 
-def journal(args: argparse.Namespace, context: Context) -> int:
+def journal(args: argparse.Namespace, context: Context) -> None:
     """Lists every state change with its time, person and reason, newest first."""
     where = {"job": args.job or "", "dataset": args.dataset or "", "dataid": args.dataid or ""}
     found = context.store.read.list_journal(args.limit, run_id=args.run or 0, **where)
@@ -172,7 +169,6 @@ def journal(args: argparse.Namespace, context: Context) -> int:
     rows = [pick(line, *names_of(line)) | {"about": line.job or line.dataset} for line in found]
     empty = "No such journal entries. All of them: dataflow journal"
     show_rows(rows, JOURNAL_COLUMNS, args.json, empty, args.wide)
-    return 0
 
 
 def _refuse_unknown(args: argparse.Namespace, context: Context) -> None:

@@ -44,7 +44,7 @@ def add_parser(commands: Commands) -> None:
         command.add_argument("refused", nargs="*", default=[], help=argparse.SUPPRESS)
 
 
-def encrypt_one(args: argparse.Namespace, context: Context) -> int:
+def encrypt_one(args: argparse.Namespace, context: Context) -> None:
     """Reads a password from stdin or a prompt and prints it encrypted. Put the result in dataflow.toml:
     under encryptedpass of the dataset or connection, or, without either, under store_encryptedpass.
     """
@@ -59,7 +59,6 @@ def encrypt_one(args: argparse.Namespace, context: Context) -> int:
         print(encrypt(password, passphrase, STORE))
     else:
         print(_encrypt_for(context, args.dataset, password, passphrase))
-    return 0
 
 
 def _encrypt_for(context: Context, dataset: str, password: str, passphrase: str) -> str:
@@ -69,7 +68,7 @@ def _encrypt_for(context: Context, dataset: str, password: str, passphrase: str)
         return encrypt(password, passphrase, bound_to(dataset))
 
 
-def decrypt_one(args: argparse.Namespace, context: Context) -> int:
+def decrypt_one(args: argparse.Namespace, context: Context) -> None:
     """Prints the password of a dataset. The journal records this."""
     _refuse_arguments(args)
     if not args.yes and not sys.stdout.isatty():
@@ -78,7 +77,6 @@ def decrypt_one(args: argparse.Namespace, context: Context) -> int:
             f"dataflow secret decrypt --dataset {args.dataset} --yes"
         )
     print(decrypt_password(context.store, args.dataset, context.passphrase))
-    return 0
 
 
 def rotate_all(args: argparse.Namespace, context: Context) -> int:

@@ -46,20 +46,18 @@ def _add_statement(parser: argparse.ArgumentParser, table: str) -> None:
     parser.add_argument("statement", metavar="STATEMENT", help=help_text)
 
 
-def sql(args: argparse.Namespace, context: Context) -> int:
+def sql(args: argparse.Namespace, context: Context) -> None:
     """Runs one read-only SQL statement on the tables and views of the status store."""
     columns, rows = context.store.database.select(_statement(args, "datastatus"))
     show_rows(*_records(columns, rows, CELL), args.json, "No rows.", args.wide)
-    return 0
 
 
-def query(args: argparse.Namespace, context: Context) -> int:
+def query(args: argparse.Namespace, context: Context) -> None:
     """Runs one SELECT of Spark SQL on published datasets, each by its name."""
     answer = _ask(context, _statement(args, "orders"), args.rows)
     show_rows(*_records(answer.columns, answer.rows), args.json, "No rows.", args.wide)
     if not answer.is_whole:
         context.say(f"Showing the first {args.rows:,} rows. To see more: --rows N")
-    return 0
 
 
 def _statement(args: argparse.Namespace, table: str) -> str:

@@ -8,7 +8,7 @@ from collections import Counter
 
 from dataflow.actions.missing import time_of
 from dataflow.actions.next_commands import runner, shell, why_command
-from dataflow.actions.status import COUNTED, get_status
+from dataflow.actions.status import COUNTED, JobStatus, StoreStatus, get_status
 from dataflow.cli.layout import PROSE, Column, make_columns
 from dataflow.cli.options import Commands
 from dataflow.cli.output import as_text, pick, show_object
@@ -19,7 +19,7 @@ from dataflow.cli.terminal import write_line
 from dataflow.config.durations import format_seconds, parse_seconds
 from dataflow.errors import BadInput
 from dataflow.model.record import names_of
-from dataflow.model.records import SCRIPT
+from dataflow.model.records import SCRIPT, RunRow
 from dataflow.model.status import RunOutcome, WorkState
 from dataflow.model.wording import counted, did_you_mean, quoted, shortened, utc_text
 
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dataflow.actions.lateness import Overdue
-    from dataflow.actions.status import JobStatus, StoreStatus
     from dataflow.cli.context import Context
-    from dataflow.model.records import RunRow
     from dataflow.store.store import Store
 
 FAIL_WORDS = ("failed", "late")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from itertools import chain, islice
 
-from dataflow.cli.layout import DATA, SPAN, TIME, Column, choose, lay_out
+from dataflow.cli.layout import DATA, SPAN, TIME, Column, Layout, choose, lay_out
 from dataflow.cli.output import STYLES, as_text, as_value, console, encoder, write_field
 from dataflow.cli.terminal import find_width, measure, short_span, short_time, write_line
 from dataflow.model.wording import plural
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
-
-    from dataflow.cli.layout import Layout
 
     Record = Mapping[str, Any]
 

@@ -35,7 +35,7 @@ def add_parser(commands: Commands) -> None:
     add_switches(parser, stale="include STALE chunks (an input has a newer version)")
 
 
-def show_versions(args: argparse.Namespace, context: Context) -> int:
+def show_versions(args: argparse.Namespace, context: Context) -> None:
     """Lists the versions of a chunk that still exist, oldest first."""
     found = list_versions(context.store, args.dataset, args.dataid, context.config.project_dir)
     rows = [pick(version, *COLUMNS) for version in found if version.current or not version.missing]
@@ -46,10 +46,9 @@ def show_versions(args: argparse.Namespace, context: Context) -> int:
             context.say(
                 f"Version {version.version} is current, but {version.missing} is not on this machine."
             )
-    return 0
 
 
-def roll_back_chunk(args: argparse.Namespace, context: Context) -> int:
+def roll_back_chunk(args: argparse.Namespace, context: Context) -> None:
     """Publishes an older version of a chunk as its newest version."""
     project_dir = context.config.project_dir
     done = roll_back(context.store, (args.dataset, args.dataid), args.version, project_dir, args.why)
@@ -62,10 +61,9 @@ def roll_back_chunk(args: argparse.Namespace, context: Context) -> int:
             f"{done.job}/{args.dataid} is {done.work_state}: its next run replaces this version. "
             f"To keep it: dataflow hold {done.job} {args.dataid}"
         )
-    return 0
 
 
-def compact_chunk(args: argparse.Namespace, context: Context) -> int:
+def compact_chunk(args: argparse.Namespace, context: Context) -> None:
     """Merges the files of a chunk in the lake into fewer, larger ones with the same rows."""
     with installed_packages("Compaction"):
         from dataflow.pipelines.lake.compaction import compact
@@ -78,7 +76,6 @@ def compact_chunk(args: argparse.Namespace, context: Context) -> int:
             f"{name}: merged {done.files_before:,} files into {done.files_after:,}; still version "
             f"{done.version}. To delete the old files later: dataflow purge"
         )
-    return 0
 
 
 def locate_files(args: argparse.Namespace, context: Context) -> int:

@@ -30,7 +30,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("dataid", metavar="DATAID", nargs="?", help=help_text)
 
 
-def why(args: argparse.Namespace, context: Context) -> int:
+def why(args: argparse.Namespace, context: Context) -> None:
     """Explains the state of a job's work in five answers and names the next command."""
     plan = context.get_plan(args.job)
     found = explain(context.store, context.config, plan, args.dataid, context.is_gone)
@@ -39,11 +39,10 @@ def why(args: argparse.Namespace, context: Context) -> int:
         cited = shell("dataflow", "pipeline", "plan", found.job, "--dataid", found.dataid)
     if args.json:
         show_object(as_record(found) | {"plan": cited}, True)
-        return 0
+        return
     print(in_words(found, find_width(sys.stdout)))
     if cited:
         print(f"plan: {cited}")
-    return 0
 
 
 def as_record(found: Why) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from dataflow.errors import BadInput
 from dataflow.model.wording import quoted
 
 _UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
-_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
-_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)([dhms])")
+_NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
+_PARTS = re.compile("".join(f"(?:{_NUMBER}{unit})?" for unit in _UNITS))
 _LIBERAL_PART = re.compile(r"([0-9]+(?:[.,][0-9]+)?)\s*([a-z]*)[\s,]*", re.IGNORECASE)
 _LONGEST_SECONDS = 36_500 * 86400
 _EXAMPLES = "90, 90s, 5m or 1h30m"
@@ -52,18 +52,14 @@ def format_seconds(seconds: float) -> str:
 def _parse_text(text: str) -> float:
     if text.startswith("-"):
         raise BadInput(f"{quoted(text)} is negative; write it like {_nearest_form(text[1:])}")
-    if _NUMBER.fullmatch(text):
+    if re.fullmatch(_NUMBER, text):
         return float(text)
-    total, position, allowed = 0.0, 0, "dhms"
-    while position < len(text) or not text:
-        part = _PART.match(text, position)
-        if part is None or part[2] not in allowed:
-            problem = f"{quoted(text)} is not a duration (see position {position + 1})"
-            raise BadInput(f"{problem}; write it like {_nearest_form(text)}")
-        total += float(part[1]) * _UNITS[part[2]]
-        allowed = allowed[allowed.index(part[2]) + 1 :]
-        position = part.end()
-    return total
+    parts = _PARTS.match(text)
+    assert parts is not None  # each of them may be missing
+    if not text or parts.end() < len(text):
+        problem = f"{quoted(text)} is not a duration (see position {parts.end() + 1})"
+        raise BadInput(f"{problem}; write it like {_nearest_form(text)}")
+    return sum(float(count) * size for count, size in zip(parts.groups("0"), _UNITS.values(), strict=True))
 
 
 def _nearest_form(text: str) -> str:

@@ -12,7 +12,7 @@ import signal
 from dataflow import errors
 from dataflow.actions.locations import is_local, measure, published_place
 from dataflow.model.record import record, replace
-from dataflow.model.records import Ending, Publication
+from dataflow.model.records import Ending, Publication, Run
 from dataflow.model.status import RunOutcome, WorkState
 
 TYPE_CHECKING = False
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from dataflow.actions.prepare import Prepared
     from dataflow.model.answers import Answer
-    from dataflow.model.records import Run
     from dataflow.runjob.child import Step
 
 RETURN_DELAY_SECONDS = 5.0

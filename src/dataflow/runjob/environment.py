@@ -12,7 +12,7 @@ from dataflow.actions.shell_names import input_prefix, shell_name
 from dataflow.config.store_url import find_password
 from dataflow.model.job_dataid import find_interval
 from dataflow.model.record import record
-from dataflow.model.records import JobInput
+from dataflow.model.records import Dataset, JobInput, Plan
 from dataflow.model.url_text import SHORTEST_GUESSED, list_secret_parameters
 from dataflow.model.variable_names import list_secrets, may_come_from_store
 from dataflow.private_files import open_with_folder
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dataflow.actions.prepare import Prepared
-    from dataflow.model.records import Dataset, Plan
     from dataflow.runjob.request import Face, JobRequest
 
 

@@ -14,11 +14,11 @@ import os
 
 from dataflow import errors
 from dataflow.actions.claim import finish_and_claim, list_credentials, with_dead
-from dataflow.actions.prepare import make_folders, prepare
+from dataflow.actions.prepare import Prepared, make_folders, prepare
 from dataflow.model.record import record, replace
-from dataflow.model.records import Claimant, ClaimRequest
+from dataflow.model.records import Claimant, ClaimRequest, Ending, Plan, Run
 from dataflow.runjob.endings import as_accepted, handed_back, not_started, refused
-from dataflow.runjob.environment import make_given
+from dataflow.runjob.environment import Given, make_given
 from dataflow.runjob.kill_command import KillCommand
 from dataflow.runjob.lock import is_copy, is_dead, remove_dead
 from dataflow.runjob.processes import boottime, kill_orphans, kill_runs, list_run_ids
@@ -28,11 +28,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dataflow.actions.prepare import Prepared
     from dataflow.config.settings import Config
-    from dataflow.model.records import Ending, Plan, Run
     from dataflow.model.status import WorkState
-    from dataflow.runjob.environment import Given
     from dataflow.runjob.request import Face, JobRequest
 
     Outage = Callable[[errors.StoreError, bool], bool]

@@ -7,7 +7,7 @@ import os
 from dataflow.actions.names import get_plan
 from dataflow.errors import StoreError
 from dataflow.model.record import replace
-from dataflow.model.records import PIPELINE
+from dataflow.model.records import PIPELINE, Claimant, Ending, Plan
 from dataflow.model.status import RunOutcome, WorkState
 from dataflow.runjob.guard import Guard
 from dataflow.runjob.handoff import Handoff, make_claimant
@@ -16,14 +16,13 @@ from dataflow.runjob.lock import ClaimantLock
 from dataflow.runjob.output import Terminal
 from dataflow.runjob.processes import adopt_orphans
 from dataflow.runjob.report import Report, explain_nothing
-from dataflow.runjob.request import with_canonical_dataid
+from dataflow.runjob.request import JobRequest, with_canonical_dataid
 from dataflow.runjob.spawn import find_command, restore_process_defaults, script_hash
 from dataflow.runjob.worker import Worker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dataflow.model.records import Claimant, Ending, Plan
-    from dataflow.runjob.request import Face, JobRequest
+    from dataflow.runjob.request import Face
     from dataflow.store.store import Store
 
 INTERRUPTED = 128

@@ -13,21 +13,17 @@ from functools import partial
 from dataflow import errors, failpoints
 from dataflow.actions.claim import acknowledge_end
 from dataflow.model.status import RunOutcome, WorkState
-from dataflow.runjob.child import LOST
+from dataflow.runjob.child import LOST, Child
 from dataflow.runjob.endings import ending_of, not_begun, observe
-from dataflow.runjob.handoff import RETRY_WAIT_SECONDS
-from dataflow.runjob.launch import Ended
+from dataflow.runjob.handoff import RETRY_WAIT_SECONDS, Handoff, Settled
+from dataflow.runjob.launch import Ended, Launcher
 from dataflow.runjob.processes import boottime, has_orphans
-from dataflow.runjob.report import Tally
+from dataflow.runjob.report import Report, Tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dataflow.runjob.child import Child
-    from dataflow.runjob.handoff import Handoff, Settled
     from dataflow.runjob.heartbeat import Heartbeat
-    from dataflow.runjob.launch import Launcher
     from dataflow.runjob.output import Terminal
-    from dataflow.runjob.report import Report
     from dataflow.runjob.request import JobRequest
     from dataflow.store.store import Store
 
