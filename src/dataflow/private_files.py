@@ -49,6 +49,14 @@ def open_with_folder(path: str, flags: int) -> int:
         return open_private(path, flags)
 
 
+def remove_file(path: str) -> None:
+    """Remove a file that does no harm if it stays: somebody else removed it, or its folder is read-only."""
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
+
+
 def _close_state(folder: str) -> None:
     """Make `.dataflow` private if this folder is it or lies inside it."""
     above, found, _ = os.path.join(folder, "").rpartition(f"{os.sep}{STATE_FOLDER}{os.sep}")

@@ -65,8 +65,9 @@ class Layout:
 def choose(columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int) -> Layout | None:
     """The most important columns that fit into `width`; None if those that must be shown do not."""
     kept = list(range(len(columns)))
-    narrow = [_narrowest(column, _cells_of(cells, place)) for place, column in enumerate(columns)]
-    empty = [all(cell in ("", "0") for cell in _cells_of(cells, place)) for place in kept]
+    below = [[row[place] for row in cells] for place in kept]
+    narrow = [_narrowest(*pair) for pair in zip(columns, below, strict=True)]
+    empty = [all(cell in ("", "0") for cell in found) for found in below]
     while sum(narrow[place] + GAP for place in kept) - GAP > width:
         droppable = [place for place in kept if columns[place].rank]
         if not droppable:
@@ -76,7 +77,7 @@ def choose(columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int
     room = width - sum(narrow[place] + GAP for place in kept) + GAP
     widths = dict(zip(kept, [narrow[place] for place in kept], strict=True))
     for place in sorted(kept, key=lambda place: columns[place].rank):
-        wished = max([len(columns[place]), *map(measure, _cells_of(cells, place))]) - widths[place]
+        wished = max([len(columns[place]), *map(measure, below[place])]) - widths[place]
         more = min(room, wished)
         widths[place] += more
         room -= more
@@ -90,10 +91,6 @@ def lay_out(row: Sequence[str], columns: Sequence[Column], layout: Layout) -> li
     for place, width in zip(layout.shown, layout.widths, strict=True):
         stacks.append(_lines(row[place], columns[place], width))
     return [list(line) for line in zip_longest(*stacks, fillvalue="")]
-
-
-def _cells_of(cells: Sequence[Sequence[str]], place: int) -> list[str]:
-    return [row[place] for row in cells]
 
 
 def _narrowest(column: Column, cells: Sequence[str]) -> int:

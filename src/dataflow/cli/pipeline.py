@@ -23,7 +23,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from types import FrameType
-    from typing import Any
 
     from dataflow.pipelines.declare.catalog import Catalog, Definition
     from dataflow.pipelines.declare.settings import PipelineSettings
@@ -156,7 +155,8 @@ def run_pipeline(context: Context, asked: JobRequest) -> int:
         if outcome.error is not None:
             return outcome.error.exit_code if isinstance(outcome.error, (LeaseLost, TimedOut)) else 1
         if not outcome.done:
-            return _nothing_done(context, flow, definition, asked)
+            tell = (lambda _text: None) if asked.quiet else context.say
+            return explain_nothing(asked, flow.why(definition.job, asked.dataid), tell)
     return 0
 
 
@@ -174,11 +174,6 @@ def _register(context: Context, catalog: Catalog, definition: Definition, settin
             except REFUSALS as error:
                 place = "" if str(error).startswith(other.place) else f"{other.place}: {other.job}: "
                 context.say(f"warning: {other.job} is not registered: {place}{error}")
-
-
-def _nothing_done(context: Context, flow: Any, definition: Definition, asked: JobRequest) -> int:
-    say = (lambda _text: None) if asked.quiet else context.say
-    return explain_nothing(asked, flow.why(definition.job, asked.dataid), say)
 
 
 def _refuse_options(given: argparse.Namespace, known: argparse.ArgumentParser, name: str) -> None:

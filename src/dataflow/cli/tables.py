@@ -71,14 +71,11 @@ def show_rows(
         return 0
     if width is None:
         return _write_plain(first, remaining, shown)
-    layout = choose([_kept(column) for column in shown] if wide else shown, first, width)
+    kept = [Column(column, 0, column.kind) for column in shown] if wide else shown
+    layout = choose(kept, first, width)
     if layout is None:
         return _write_blocks(chain(first, remaining), shown, width)
     return _write_table(chain(first, remaining), shown, layout, width)
-
-
-def _kept(column: Column) -> Column:
-    return Column(column, 0, column.kind)
 
 
 def _cell(row: Record, column: Column, is_short: bool) -> str:

@@ -6,7 +6,6 @@ Off a terminal nothing here changes a text.
 from __future__ import annotations
 
 import os
-import re
 import sys
 
 TYPE_CHECKING = False
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
 
 DEFAULT_WIDTH = 80
 NARROWEST = 20
-
-_INDENT = re.compile(r" *")
 
 
 def find_width(stream: TextIO | None) -> int | None:
@@ -50,9 +47,9 @@ def wrap_line(line: str, width: int, hanging: int | None = None) -> str:
     """One line wrapped at words; further lines are indented by `hanging`, or as far as the first."""
     if measure(line) <= width:
         return line
-    indent = len(_INDENT.match(line)[0]) if hanging is None else hanging  # type: ignore[index]
-    first, *rest = wrap_words(line.strip(" "), width - indent)
     start = line[: len(line) - len(line.lstrip(" "))]
+    indent = len(start) if hanging is None else hanging
+    first, *rest = wrap_words(line.strip(" "), width - indent)
     return "\n".join([start + first, *(" " * indent + one for one in rest)])
 
 

@@ -6,7 +6,6 @@ Values reach the child byte for byte; no shell ever sees them.
 from __future__ import annotations
 
 import json
-import os
 
 from dataflow.actions.shell_names import input_prefix, shell_name
 from dataflow.config.store_url import find_password
@@ -171,13 +170,8 @@ def write_context(path: str, prepared: Prepared, told: dict[str, str]) -> None:
         "answers": [answer.as_dict() for answer in prepared.answers],
         "environment": told,
     }
-    fd = open_with_folder(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-    try:
-        rest = json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogateescape")
-        while rest:
-            rest = rest[os.write(fd, rest) :]
-    finally:
-        os.close(fd)
+    with open(path, "xb", opener=open_with_folder) as file:
+        file.write(json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogateescape"))
 
 
 def _fields(prefix: str, dataset: Dataset, dataid: str, location: str, version: int) -> dict[str, str]:

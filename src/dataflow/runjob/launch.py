@@ -8,6 +8,7 @@ from dataflow import failpoints
 from dataflow.errors import BadInput, CannotExecute, DataFlowError, LeaseLost
 from dataflow.model.record import record
 from dataflow.model.records import Ending
+from dataflow.private_files import remove_file
 from dataflow.runjob import endings
 from dataflow.runjob.child import Child, list_steps
 from dataflow.runjob.environment import child_environment, describe, write_context
@@ -73,7 +74,7 @@ class Launcher:
         """Close the log of an ended run and remove its context file."""
         child.log.close()
         if child.context_path:
-            _remove(child.context_path)
+            remove_file(child.context_path)
 
     def _give(self, child: Child) -> None:
         """Write the run's context file and set its environment.
@@ -87,14 +88,7 @@ class Launcher:
         try:
             write_context(context, child.prepared, variables)
         except OSError:
-            _remove(context)
+            remove_file(context)
             raise
         child.environment = child_environment(child.given, child.prepared, variables, context)
         child.context_path = context
-
-
-def _remove(context: str) -> None:
-    try:
-        os.unlink(context)
-    except OSError:
-        pass  # The script has removed it, or its folder has become read-only.

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Callable
 
 from dataflow.errors import BadInput, ConfigError
-from dataflow.private_files import make_private_folder
+from dataflow.private_files import make_private_folder, remove_file
 
 _HEX_DIGITS = frozenset("0123456789abcdef")
 
@@ -66,7 +66,7 @@ class ClaimantLock:
         if self._fd < 0:
             return
         if not self._stays:
-            _unlink(self._path)
+            remove_file(self._path)
         os.close(self._fd)
         self._fd = -1
 
@@ -93,7 +93,7 @@ def remove_dead(directory: str, name: str) -> bool:
     """Remove the lock file of a dead claimant; return whether it was dead. Names are never reused."""
     if not is_dead(directory, name):
         return False
-    _unlink(_path_of(directory, name))
+    remove_file(_path_of(directory, name))
     return True
 
 
@@ -153,10 +153,3 @@ def _path_of(directory: str, name: str) -> str:
     if not is_claimant_name(name):
         raise BadInput(f"A claimant's name must be 1 to 64 lower-case hex digits, not {name!r}.")
     return os.path.join(directory, f"{name}.lock")
-
-
-def _unlink(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        pass  # Removed by another process, or the folder became read-only: a dead lock file does no harm.

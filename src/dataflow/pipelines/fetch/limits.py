@@ -86,12 +86,10 @@ class Watch:
             kept = "; the pages staged so far are kept for the next run" if self.has_staged else ""
             raise FetchStopped(f"Fetching was stopped{kept}.")
         if time.monotonic() >= self._deadline:
-            took = f"Fetching took longer than its total limit of {self._limits.total_seconds:g} s"
-            if not self.has_staged:
-                raise FetchError(f"{took}. Raise the source's total_seconds.")
+            kept = "; the pages staged so far are kept: run it again to continue, or raise"
             raise FetchError(
-                f"{took}; the pages staged so far are kept: run it again to continue, or raise the "
-                "source's total_seconds."
+                f"Fetching took longer than its total limit of {self._limits.total_seconds:g} s"
+                f"{kept if self.has_staged else '. Raise'} the source's total_seconds."
             )
 
     def wait(self, seconds: float) -> None:

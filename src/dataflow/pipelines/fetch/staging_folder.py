@@ -192,10 +192,8 @@ def read_page_manifest(folder: str) -> PageManifest | None:
 
 def _write_whole(path: str, body: bytes) -> None:
     unfinished = f"{path}.{os.getpid()}.tmp"
-    with open(unfinished, "wb", buffering=0, opener=open_private) as file:
-        view = memoryview(body)
-        while view:
-            view = view[file.write(view) :]
+    with open(unfinished, "wb", opener=open_private) as file:
+        file.write(body)
     os.rename(unfinished, path)
 
 

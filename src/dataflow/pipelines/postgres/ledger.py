@@ -12,7 +12,7 @@ from psycopg import sql
 
 from dataflow.actions.next_commands import resubmit_command, shell
 from dataflow.errors import Conflict, Superseded, TargetError
-from dataflow.model.record import record
+from dataflow.model.record import as_dict, record
 from dataflow.pipelines.handover.records import Destination
 from dataflow.pipelines.postgres.table import Table
 from dataflow.pipelines.postgres.transactions import Session, exists, lock_name, named_statement
@@ -53,16 +53,7 @@ class Ledger:
         self._table = table
         self._destination = destination
         self._names = {"ledger": sql.Identifier(table.schema, LEDGER)}
-        self._values = {
-            "table": table.name,
-            "dataid": destination.dataid,
-            "dataset": destination.dataset,
-            "store_id": destination.store_id,
-            "sort_key": destination.sort_key,
-            "run_id": destination.run_id,
-            "claim": destination.claim,
-            "inputs": destination.inputs,
-        }
+        self._values = as_dict(destination) | {"table": table.name}
         self._whole = whole
         self._in_order = in_order and destination.mode == "snapshot"
 

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 
-from dataflow.private_files import make_private_folder, open_with_folder
+from dataflow.private_files import make_private_folder, open_with_folder, remove_file
 
 FOLDER = "spark-events"
 KEPT = 20
@@ -34,10 +34,7 @@ def list_event_options(log_dir: str) -> dict[str, str]:
 def _remove_old(folder: str) -> None:
     entries = sorted(os.scandir(folder), key=lambda entry: entry.stat().st_mtime, reverse=True)
     for entry in entries[KEPT - 1 :]:
-        try:
-            os.unlink(entry.path)
-        except OSError:
-            pass  # another worker has removed it, or it is not ours
+        remove_file(entry.path)
 
 
 LOOPBACK = "127.0.0.1"
