@@ -32,11 +32,11 @@ class Guard:
     children. Any thread may send, but none after `stop`.
     """
 
-    __slots__ = ("_name", "_pids", "_pipes", "_sending", "_serial", "_stuck", "pids")
+    __slots__ = ("_pids", "_pipes", "_sending", "_serial", "_stuck", "name", "pids")
 
     def __init__(self, name: str, pipes: dict[int, int]) -> None:
         """`pipes` are those that messages go through, by the pid of the guard and of its backup."""
-        self._name = name
+        self.name = name  # the claimant's token, which every child's token begins with
         self.pids = tuple(pipes)  # They are children too: never reap them with waitpid(-1).
         self._pipes = pipes
         # The heartbeat sends too, and a message longer than PIPE_BUF could be interleaved. Not from
@@ -59,11 +59,6 @@ class Guard:
         os.close(told)
         return cls(name, dict((guard, backup)))
 
-    @property
-    def name(self) -> str:
-        """The claimant's token, which every child's token begins with."""
-        return self._name
-
     def list_pids(self) -> set[int]:
         """Return the children we have started and not reaped: the guards and what they watch."""
         return {*self.pids, *self._pids.values()}
@@ -75,7 +70,7 @@ class Guard:
     def new_token(self) -> str:
         """Return a token for the next child, to join into its environment (processes.join_tokens)."""
         self._serial += 1
-        token = f"{self._name}-{self._serial}"
+        token = f"{self.name}-{self._serial}"
         self._pids[token] = 0
         return token
 

@@ -89,6 +89,7 @@ class Client:
 
     def __init__(self, access: Access, watch: Watch, hide: Hide = show_no_secret) -> None:
         check_headers(access.headers)
+        self.origins = access.origins
         self._access = access
         self._watch = watch
         self._transport = Transport(access.limits, watch, access.proxies)
@@ -99,11 +100,6 @@ class Client:
             hide(secret)
 
         self._signer = Signer(access.credentials, access.origins.own, self._transport, learn)
-
-    @property
-    def origins(self) -> Origins:
-        """Origins that requests may go to."""
-        return self._access.origins
 
     def __enter__(self) -> Client:
         return self
@@ -138,7 +134,7 @@ class Client:
         whence = "A request"
         sets_cookie = False
         for _ in range(_MOST_REDIRECTS + 1):
-            self._access.origins.check(address, whence)
+            self.origins.check(address, whence)
             outcome = self._send(address, may_sign_again=True)
             if isinstance(outcome, HttpAnswer):
                 return outcome
@@ -157,7 +153,7 @@ class Client:
         self._watch.wait_for_turn()
         self._watch.begin_request()
         signed = self._signer.sign(address)
-        extra = self._access.headers if address.origin == self._access.origins.own else ()
+        extra = self._access.headers if address.origin == self.origins.own else ()
         asked = (("Accept-Encoding", ", ".join(list_encodings())),)
         with self._transport.send(address, (*_HEADERS, *asked, *extra, *signed.headers)) as response:
             found = text_headers(response)

@@ -31,13 +31,10 @@ class StagingTable:
         self.prefix = f"{readable}_{_digest(work)[:12]}_"
         self._own = f"{self.prefix}{_digest(destination.store_id)[:8]}_"
         self.name = f"{self._own}{self.run_id}"
+        self.identifier = sql.Identifier(self.schema, self.name)
 
     def __str__(self) -> str:
         return f"{self.schema}.{self.name}"
-
-    @property
-    def identifier(self) -> sql.Identifier:
-        return sql.Identifier(self.schema, self.name)
 
     def create(self, session: Session, table: Table) -> None:
         """Create the run's staging table, unless it exists."""
