@@ -11,7 +11,7 @@ from dataflow.pipelines.pg_functions import civil, numeric
 from dataflow.pipelines.pg_functions.datetime_fields import find_unit, find_word
 from dataflow.pipelines.pg_functions.integers import cut
 from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND, checked, take_apart
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare, declare_each
+from dataflow.pipelines.pg_functions.signatures import Calls, Interval, for_each
 from dataflow.pipelines.pg_functions.zones import NamedTime, find_zone
 
 Item = TypeVar("Item")
@@ -229,24 +229,18 @@ def truncate_interval(field: str, value: Interval) -> Interval:
     return checked(value.months, value.days, cut(value.micros, size) * size)
 
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("extract(text, date) -> numeric", extract_from_date),
-    *declare(
-        "date_part(text, date) -> double",
-        lambda field, days: part_of_timestamp("timestamp", field, days * DAY),
-    ),
-    *declare("extract(text, interval) -> numeric", extract_from_interval),
-    *declare("date_part(text, interval) -> double", part_of_interval),
-    *declare_each(
+SIGNATURES: Calls = {
+    "extract(text, date) -> numeric": extract_from_date,
+    "date_part(text, date) -> double": lambda field, days: part_of_timestamp("timestamp", field, days * DAY),
+    "extract(text, interval) -> numeric": extract_from_interval,
+    "date_part(text, interval) -> double": part_of_interval,
+    **for_each(
         "extract(text, {}) -> numeric", {kind: partial(extract_from_timestamp, kind) for kind in _STAMPS}
     ),
-    *declare_each(
-        "date_part(text, {}) -> double", {kind: partial(part_of_timestamp, kind) for kind in _STAMPS}
+    **for_each("date_part(text, {}) -> double", {kind: partial(part_of_timestamp, kind) for kind in _STAMPS}),
+    "date_trunc(text, interval) -> interval": truncate_interval,
+    "date_trunc(text, timestamp) -> timestamp": lambda field, micros: civil.check_timestamp(
+        _truncate(field, micros, "timestamp")
     ),
-    *declare("date_trunc(text, interval) -> interval", truncate_interval),
-    *declare(
-        "date_trunc(text, timestamp) -> timestamp",
-        lambda field, micros: civil.check_timestamp(_truncate(field, micros, "timestamp")),
-    ),
-    *declare("date_trunc(text, timestamptz, text?) -> timestamptz", truncate_timestamptz),
-)
+    "date_trunc(text, timestamptz, text?) -> timestamptz": truncate_timestamptz,
+}

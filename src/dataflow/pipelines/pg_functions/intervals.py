@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataflow.pipelines.pg_functions import floats
 from dataflow.pipelines.pg_functions.floats import round_even
 from dataflow.pipelines.pg_functions.integers import cut
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare, swapped
+from dataflow.pipelines.pg_functions.signatures import Calls, Interval, swapped
 
 SECOND = 1_000_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
@@ -171,20 +171,17 @@ def make_interval(*values: float) -> Interval:
     return checked(years * 12 + months, weeks * 7 + days, hours * HOUR + minutes * MINUTE + int(micros))
 
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("cast(interval) -> text", show),
-    *declare("+(interval, interval) -> interval", add),
-    *declare("-(interval, interval) -> interval", subtract),
-    *declare("-(interval) -> interval", negate),
-    *declare("*(interval, double) -> interval", multiply),
-    *declare("*(double, interval) -> interval", swapped(multiply)),
-    *declare("/(interval, double) -> interval", divide),
-    *declare("justify_hours(interval) -> interval", justify_hours),
-    *declare("justify_days(interval) -> interval", justify_days),
-    *declare("justify_interval(interval) -> interval", justify_interval),
-    *declare("isfinite(interval) -> boolean", is_finite),
-    *declare(
-        "make_interval(integer?, integer?, integer?, integer?, integer?, integer?, double?) -> interval",
-        make_interval,
-    ),
-)
+SIGNATURES: Calls = {
+    "cast(interval) -> text": show,
+    "+(interval, interval) -> interval": add,
+    "-(interval, interval) -> interval": subtract,
+    "-(interval) -> interval": negate,
+    "*(interval, double) -> interval": multiply,
+    "*(double, interval) -> interval": swapped(multiply),
+    "/(interval, double) -> interval": divide,
+    "justify_hours(interval) -> interval": justify_hours,
+    "justify_days(interval) -> interval": justify_days,
+    "justify_interval(interval) -> interval": justify_interval,
+    "isfinite(interval) -> boolean": is_finite,
+    f"make_interval({'integer?, ' * 6}double?) -> interval": make_interval,
+}

@@ -15,7 +15,7 @@ from dataflow.pipelines.pg_functions.float_text import double_in, double_out, re
 from dataflow.pipelines.pg_functions.integers import BITS, fit
 from dataflow.pipelines.pg_functions.json_model import get_type, is_scalar, parse, quote, write, write_scalar
 from dataflow.pipelines.pg_functions.jsonb import jsonb_in
-from dataflow.pipelines.pg_functions.signatures import Signature, declare, declare_each
+from dataflow.pipelines.pg_functions.signatures import Calls, for_each
 from dataflow.pipelines.pg_functions.timestamps import show_date, show_timestamp, show_timestamptz
 from dataflow.pipelines.pg_functions.value_text import boolean_to_text, bytea_out
 
@@ -148,28 +148,27 @@ def _refuse_cast(value: Any, kind: str) -> NoReturn:
 _NUMBERS = (*BITS, "numeric", "real", "double")
 
 
-def _list_conversions() -> Iterator[Signature]:
-    for name, converters, separator in (("json", TO_JSON, ","), ("jsonb", TO_JSONB, ", ")):
-        for kind, convert in converters.items():
-            convert_all = partial(_array_to_json, convert, separator)
-            yield from declare(f"to_{name}({kind}) -> {name}", convert)
-            yield from declare(f"to_{name}({kind}[]) -> {name}", convert_all)
+def _list_conversions(name: str, converters: Calls, separator: str) -> Calls:
+    arrays = {kind: partial(_array_to_json, convert, separator) for kind, convert in converters.items()}
+    calls = for_each(f"to_{name}({{}}) -> {name}", converters)
+    return calls | for_each(f"to_{name}({{}}[]) -> {name}", arrays)
 
 
-SIGNATURES: tuple[Signature, ...] = (
-    *_list_conversions(),
-    *declare("jsonb_build_array() -> jsonb", build_array),
-    *declare("jsonb_build_array(variadic jsonb) -> jsonb", build_array, strict=False),
-    *declare("json_build_array() -> json", build_array),
-    *declare("json_build_array(variadic json) -> json", build_array, strict=False),
-    *declare("jsonb_build_object() -> jsonb", jsonb_build_object),
-    *declare("jsonb_build_object(variadic jsonb) -> jsonb", jsonb_build_object, strict=False),
-    *declare("json_build_object() -> json", json_build_object),
-    *declare("json_build_object(variadic json) -> json", json_build_object, strict=False),
-    *declare_each("cast(jsonb) -> {}", {kind: partial(_cast_number, kind) for kind in _NUMBERS}),
-    *declare("jsonb_agg(jsonb[]) -> jsonb", json_agg),
-    *declare("json_agg(json[]) -> json", json_agg),
-    *declare("jsonb_object_agg of pairs(jsonb[]) -> jsonb", partial(jsonb_object_agg, ordered=False)),
-    *declare("jsonb_object_agg of ordered pairs(jsonb[]) -> jsonb", partial(jsonb_object_agg, ordered=True)),
-    *declare("cast(jsonb) -> boolean", jsonb_to_boolean),
-)
+SIGNATURES: Calls = {
+    **_list_conversions("json", TO_JSON, ","),
+    **_list_conversions("jsonb", TO_JSONB, ", "),
+    "jsonb_build_array() -> jsonb": build_array,
+    "jsonb_build_array(variadic jsonb) -> jsonb with nulls": build_array,
+    "json_build_array() -> json": build_array,
+    "json_build_array(variadic json) -> json with nulls": build_array,
+    "jsonb_build_object() -> jsonb": jsonb_build_object,
+    "jsonb_build_object(variadic jsonb) -> jsonb with nulls": jsonb_build_object,
+    "json_build_object() -> json": json_build_object,
+    "json_build_object(variadic json) -> json with nulls": json_build_object,
+    **for_each("cast(jsonb) -> {}", {kind: partial(_cast_number, kind) for kind in _NUMBERS}),
+    "jsonb_agg(jsonb[]) -> jsonb": json_agg,
+    "json_agg(json[]) -> json": json_agg,
+    "jsonb_object_agg of pairs(jsonb[]) -> jsonb": partial(jsonb_object_agg, ordered=False),
+    "jsonb_object_agg of ordered pairs(jsonb[]) -> jsonb": partial(jsonb_object_agg, ordered=True),
+    "cast(jsonb) -> boolean": jsonb_to_boolean,
+}

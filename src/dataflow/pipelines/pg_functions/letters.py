@@ -11,7 +11,7 @@ from functools import cache
 from itertools import accumulate, chain, repeat
 
 from dataflow.pipelines.pg_functions import letter_tables
-from dataflow.pipelines.pg_functions.signatures import Signature, declare
+from dataflow.pipelines.pg_functions.signatures import Calls
 
 CodePoints = tuple[int, ...]  # in ascending order: the first member, the first nonmember after it, and so on
 
@@ -139,8 +139,8 @@ def _read_set(written: str) -> CodePoints:
     return tuple(accumulate(chain.from_iterable(distances)))
 
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("lower(text) -> text", lower),
-    *declare("upper(text) -> text", upper),
-    *declare("initcap(text) -> text", initcap),
-)
+SIGNATURES: Calls = {
+    "lower(text) -> text": lower,
+    "upper(text) -> text": upper,
+    "initcap(text) -> text": initcap,
+}

@@ -12,7 +12,7 @@ from dataflow.pipelines.pg_functions import numeric, numeric_powers
 from dataflow.pipelines.pg_functions.floats import nearest_real, round_even
 from dataflow.pipelines.pg_functions.format_pictures import NumberPicture, ordinal_of, parse_number_picture
 from dataflow.pipelines.pg_functions.integers import fit
-from dataflow.pipelines.pg_functions.signatures import Signature, declare_each
+from dataflow.pipelines.pg_functions.signatures import Calls, for_each
 
 ROMAN_WIDTH = 15
 _ROMAN = {1000: "M", 900: "CM", 500: "D", 400: "CD", 100: "C", 90: "XC", 50: "L", 40: "XL"}
@@ -264,8 +264,6 @@ _TYPES["real"] = _TYPES["double"]._replace(
     write=partial(_write_float, 6),
 )
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare_each(
-        "to_char({}, text) -> text", {name: partial(_format, kind) for name, kind in _TYPES.items()}
-    ),
-)
+SIGNATURES: Calls = {
+    **for_each("to_char({}, text) -> text", {name: partial(_format, kind) for name, kind in _TYPES.items()}),
+}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from dataflow.pipelines.pg_functions.regex.dissection import Spans
 from dataflow.pipelines.pg_functions.regex.flags import Flag, read_options
 from dataflow.pipelines.pg_functions.regex.pattern import Pattern, compile_pattern
-from dataflow.pipelines.pg_functions.signatures import Signature, declare, negated
+from dataflow.pipelines.pg_functions.signatures import Calls, negated
 
 INSTR_DEFAULTS: tuple[Any, ...] = (1, 1, 0, "", 0)
 SUBSTR_DEFAULTS: tuple[Any, ...] = (1, 1, "", 0)
@@ -199,22 +199,20 @@ def _check(name: str, value: int, is_allowed: bool) -> None:
 _matches_caseless = partial(matches, flags=Flag.ADVANCED | Flag.IGNORE_CASE)
 SPLIT_ARRAY, SPLIT_TABLE = "regexp_split_to_array", "regexp_split_to_table"
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("~(text, text) -> boolean", matches),
-    *declare("!~(text, text) -> boolean", negated(matches)),
-    *declare("~*(text, text) -> boolean", _matches_caseless),
-    *declare("!~*(text, text) -> boolean", negated(_matches_caseless)),
-    *declare("regexp_like(text, text, text?) -> boolean", regexp_like),
-    *declare("regexp_match(text, text, text?) -> text[]", regexp_match),
-    *declare("regexp_matches(text, text, text?) -> setof text[]", regexp_matches),
-    *declare("regexp_split_to_array(text, text, text?) -> text[]", partial(regexp_split, SPLIT_ARRAY)),
-    *declare("regexp_split_to_table(text, text, text?) -> setof text", partial(regexp_split, SPLIT_TABLE)),
-    *declare("substring(text, text) -> text", substring_matching),
-    *declare("regexp_replace(text, text, text, text?) -> text", regexp_replace),
-    *declare("regexp_replace(text, text, text, integer, integer?, text?) -> text", regexp_replace_from),
-    *declare("regexp_count(text, text, integer?, text?) -> integer", regexp_count),
-    *declare(
-        "regexp_instr(text, text, integer?, integer?, integer?, text?, integer?) -> integer", regexp_instr
-    ),
-    *declare("regexp_substr(text, text, integer?, integer?, text?, integer?) -> text", regexp_substr),
-)
+SIGNATURES: Calls = {
+    "~(text, text) -> boolean": matches,
+    "!~(text, text) -> boolean": negated(matches),
+    "~*(text, text) -> boolean": _matches_caseless,
+    "!~*(text, text) -> boolean": negated(_matches_caseless),
+    "regexp_like(text, text, text?) -> boolean": regexp_like,
+    "regexp_match(text, text, text?) -> text[]": regexp_match,
+    "regexp_matches(text, text, text?) -> setof text[]": regexp_matches,
+    "regexp_split_to_array(text, text, text?) -> text[]": partial(regexp_split, SPLIT_ARRAY),
+    "regexp_split_to_table(text, text, text?) -> setof text": partial(regexp_split, SPLIT_TABLE),
+    "substring(text, text) -> text": substring_matching,
+    "regexp_replace(text, text, text, text?) -> text": regexp_replace,
+    "regexp_replace(text, text, text, integer, integer?, text?) -> text": regexp_replace_from,
+    "regexp_count(text, text, integer?, text?) -> integer": regexp_count,
+    "regexp_instr(text, text, integer?, integer?, integer?, text?, integer?) -> integer": regexp_instr,
+    "regexp_substr(text, text, integer?, integer?, text?, integer?) -> text": regexp_substr,
+}

@@ -12,7 +12,7 @@ from dataflow.pipelines.pg_functions import civil, intervals
 from dataflow.pipelines.pg_functions.datetime_text import parse_date, parse_timestamp, parse_timestamptz
 from dataflow.pipelines.pg_functions.floats import round_even
 from dataflow.pipelines.pg_functions.integers import cut
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare, declare_each, swapped
+from dataflow.pipelines.pg_functions.signatures import Calls, Interval, for_each, swapped
 from dataflow.pipelines.pg_functions.zones import zone_for_making
 
 
@@ -207,40 +207,31 @@ def _ordered(start: int | None, end: int | None) -> tuple[int | None, int | None
 
 _STAMPS = ("timestamp", "timestamptz")
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("cast(text) -> date", parse_date),
-    *declare("cast(text) -> timestamp", parse_timestamp),
-    *declare("cast(text) -> timestamptz", parse_timestamptz),
-    *declare("cast(date) -> text", show_date),
-    *declare("cast(timestamp) -> text", show_timestamp),
-    *declare("cast(timestamptz) -> text", show_timestamptz),
-    *declare("+(date, integer) -> date", add_days),
-    *declare("+(integer, date) -> date", swapped(add_days)),
-    *declare("-(date, integer) -> date", lambda days, count: add_days(days, -count)),
-    *declare("-(date, date) -> integer", operator.sub),
-    *declare("+(date, interval) -> timestamp", partial(_from_midnight, add_interval)),
-    *declare("+(interval, date) -> timestamp", swapped(partial(_from_midnight, add_interval))),
-    *declare("-(date, interval) -> timestamp", partial(_from_midnight, subtract_interval)),
-    *declare("isfinite(date) -> boolean", intervals.is_finite),
-    *declare("make_date(integer, integer, integer) -> date", make_date),
-    *declare(
-        "make_timestamp(integer, integer, integer, integer, integer, double) -> timestamp", make_timestamp
-    ),
-    *declare(
-        "make_timestamptz(integer, integer, integer, integer, integer, double) -> timestamptz",
-        make_timestamptz,
-    ),
-    *declare(
-        "make_timestamptz(integer, integer, integer, integer, integer, double, text) -> timestamptz",
-        make_timestamptz,
-    ),
-    *declare("to_timestamp(double) -> timestamptz", from_epoch),
-    *declare_each("+({}, interval) -> {}", dict.fromkeys(_STAMPS, add_interval)),
-    *declare_each("+(interval, {}) -> {}", dict.fromkeys(_STAMPS, swapped(add_interval))),
-    *declare_each("-({}, interval) -> {}", dict.fromkeys(_STAMPS, subtract_interval)),
-    *declare_each("-({}, {}) -> interval", dict.fromkeys(_STAMPS, timestamp_difference)),
-    *declare_each("age({}, {}) -> interval", dict.fromkeys(_STAMPS, age)),
-    *declare_each("date_bin(interval, {}, {}) -> {}", dict.fromkeys(_STAMPS, bin_timestamp)),
-    *declare_each("isfinite({}) -> boolean", dict.fromkeys(_STAMPS, intervals.is_finite)),
-    *declare_each("overlaps({}, {}, {}, {}) -> boolean", dict.fromkeys(_STAMPS, overlaps), strict=False),
-)
+SIGNATURES: Calls = {
+    "cast(text) -> date": parse_date,
+    "cast(text) -> timestamp": parse_timestamp,
+    "cast(text) -> timestamptz": parse_timestamptz,
+    "cast(date) -> text": show_date,
+    "cast(timestamp) -> text": show_timestamp,
+    "cast(timestamptz) -> text": show_timestamptz,
+    "+(date, integer) -> date": add_days,
+    "+(integer, date) -> date": swapped(add_days),
+    "-(date, integer) -> date": lambda days, count: add_days(days, -count),
+    "-(date, date) -> integer": operator.sub,
+    "+(date, interval) -> timestamp": partial(_from_midnight, add_interval),
+    "+(interval, date) -> timestamp": swapped(partial(_from_midnight, add_interval)),
+    "-(date, interval) -> timestamp": partial(_from_midnight, subtract_interval),
+    "isfinite(date) -> boolean": intervals.is_finite,
+    "make_date(integer, integer, integer) -> date": make_date,
+    f"make_timestamp({'integer, ' * 5}double) -> timestamp": make_timestamp,
+    f"make_timestamptz({'integer, ' * 5}double, text?) -> timestamptz": make_timestamptz,
+    "to_timestamp(double) -> timestamptz": from_epoch,
+    **for_each("+({}, interval) -> {}", dict.fromkeys(_STAMPS, add_interval)),
+    **for_each("+(interval, {}) -> {}", dict.fromkeys(_STAMPS, swapped(add_interval))),
+    **for_each("-({}, interval) -> {}", dict.fromkeys(_STAMPS, subtract_interval)),
+    **for_each("-({}, {}) -> interval", dict.fromkeys(_STAMPS, timestamp_difference)),
+    **for_each("age({}, {}) -> interval", dict.fromkeys(_STAMPS, age)),
+    **for_each("date_bin(interval, {}, {}) -> {}", dict.fromkeys(_STAMPS, bin_timestamp)),
+    **for_each("isfinite({}) -> boolean", dict.fromkeys(_STAMPS, intervals.is_finite)),
+    **for_each("overlaps({}, {}, {}, {}) -> boolean with nulls", dict.fromkeys(_STAMPS, overlaps)),
+}
