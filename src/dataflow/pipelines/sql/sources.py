@@ -6,7 +6,6 @@ Values of a dataset's files are converted to the values that PostgreSQL would ha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -170,7 +169,7 @@ class Sources:
                 node, "is a FULL JOIN without =, which PostgreSQL does not support; write LEFT JOIN … UNION"
             )
         outer = word in ("LEFT", "RIGHT", "FULL")
-        test = conditions_by_side(work, on, partial(_sides, before)) if outer else condition(work, on)
+        test = conditions_by_side(work, on, before) if outer else condition(work, on)
         self._refuse_correlated(work, on)
         if outer and Typed(test, None).calls_python:  # type: ignore[arg-type]
             self._refuse_python(work, node, on, before)
@@ -224,11 +223,6 @@ class Sources:
             merged = {"RIGHT": right.sql, "FULL": f"COALESCE({left.sql}, {right.sql})"}.get(word, left.sql)
             work.scope.merged[name] = Typed(merged, left.type)
         return " AND ".join(tests)
-
-
-def _sides(before: Scope, part: exp.Expr) -> set[str]:
-    """Which sides of a join a condition uses."""
-    return {"left" if before.is_own(each) else "right" for each in part.find_all(exp.Column)}
 
 
 def _listed(columns: Columns) -> str:

@@ -142,15 +142,14 @@ def _span(work: Work, spec: exp.Expr, bound: Any, kind: SqlType) -> str:
     return f"INTERVAL '{days + more} {clock}' DAY TO SECOND"
 
 
-def _ranking(word: str, kind: SqlType = BIGINT, count: int = 0) -> Handler:
-    def handle(work: Work, node: exp.Anonymous) -> Typed:
-        if len(node.expressions) != count:
-            work.refuse(node, "takes one argument" if count else "takes no arguments")
-        arguments = [_written_out(work, work.expression(each), node) for each in node.expressions]
-        call = f"{word}({', '.join(arguments)}){_over(work, node)}"
-        return Typed(f"CAST({call} AS {kind.spark})", kind)
-
-    return handle
+def _ranking(work: Work, node: exp.Anonymous) -> Typed:
+    name = node.name.lower()
+    kind, count = _RANKINGS[name], 1 if name == "ntile" else 0
+    if len(node.expressions) != count:
+        work.refuse(node, "takes one argument" if count else "takes no arguments")
+    arguments = [_written_out(work, work.expression(each), node) for each in node.expressions]
+    call = f"{name.upper()}({', '.join(arguments)}){_over(work, node)}"
+    return Typed(f"CAST({call} AS {kind.spark})", kind)
 
 
 def _written_out(work: Work, value: Typed, node: exp.Expr) -> str:
@@ -161,17 +160,15 @@ def _written_out(work: Work, value: Typed, node: exp.Expr) -> str:
     return found.sql
 
 
-def _neighbour(word: str, least: int, most: int) -> Handler:
-    def handle(work: Work, node: exp.Anonymous) -> Typed:
-        if not least <= len(node.expressions) <= most:
-            work.refuse(node, f"has too {'few' if len(node.expressions) < least else 'many'} arguments")
-        value, *rest = (work.aggregate_argument(each) for each in node.expressions)
-        parts = [_written_out(work, each, node) for each in rest[:1]]
-        value, *default = unify(work, [value, *rest[1:]], node)
-        listed = ", ".join([value.sql, *parts, *(each.sql for each in default)])
-        return Typed(f"{word}({listed}){_over(work, node)}", without_length(value.type))
-
-    return handle
+def _neighbour(work: Work, node: exp.Anonymous) -> Typed:
+    least, most = _NEIGHBOURS[node.name.lower()]
+    if not least <= len(node.expressions) <= most:
+        work.refuse(node, f"has too {'few' if len(node.expressions) < least else 'many'} arguments")
+    value, *rest = (work.aggregate_argument(each) for each in node.expressions)
+    parts = [_written_out(work, each, node) for each in rest[:1]]
+    value, *default = unify(work, [value, *rest[1:]], node)
+    listed = ", ".join([value.sql, *parts, *(each.sql for each in default)])
+    return Typed(f"{node.name.upper()}({listed}){_over(work, node)}", without_length(value.type))
 
 
 def _over(work: Work, node: exp.Expr) -> str:
@@ -181,18 +178,13 @@ def _over(work: Work, node: exp.Expr) -> str:
 
 
 _FRAMED = ("first_value", "last_value", "nth_value")
+_RANKINGS = dict.fromkeys(("row_number", "rank", "dense_rank"), BIGINT)
+_RANKINGS |= {"ntile": INTEGER, "percent_rank": DOUBLE, "cume_dist": DOUBLE}
+_NEIGHBOURS = dict.fromkeys(("lag", "lead"), (1, 3))  # the least and most arguments
+_NEIGHBOURS |= {"first_value": (1, 1), "last_value": (1, 1), "nth_value": (2, 2)}
 WINDOW_FUNCTIONS: dict[str, Handler] = {
-    "row_number": _ranking("ROW_NUMBER"),
-    "rank": _ranking("RANK"),
-    "dense_rank": _ranking("DENSE_RANK"),
-    "ntile": _ranking("NTILE", INTEGER, 1),
-    "percent_rank": _ranking("PERCENT_RANK", DOUBLE),
-    "cume_dist": _ranking("CUME_DIST", DOUBLE),
-    "lag": _neighbour("LAG", 1, 3),
-    "lead": _neighbour("LEAD", 1, 3),
-    "first_value": _neighbour("FIRST_VALUE", 1, 1),
-    "last_value": _neighbour("LAST_VALUE", 1, 1),
-    "nth_value": _neighbour("NTH_VALUE", 2, 2),
+    **dict.fromkeys(_RANKINGS, _ranking),
+    **dict.fromkeys(_NEIGHBOURS, _neighbour),
 }
 HANDLERS: dict[type, Handler] = {exp.Window: _window}
 FUNCTIONS: dict[str, Handler] = dict(WINDOW_FUNCTIONS)
