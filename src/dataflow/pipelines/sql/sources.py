@@ -17,7 +17,7 @@ from dataflow.pipelines.sql.casting import cast, unify
 from dataflow.pipelines.sql.catalogue import instead_of
 from dataflow.pipelines.sql.comparison import sort_key
 from dataflow.pipelines.sql.conditions import condition, conditions_by_side, list_conditions
-from dataflow.pipelines.sql.rows import Rows, rows_of
+from dataflow.pipelines.sql.rows import rows_of
 from dataflow.pipelines.sql.types import JSONB, TEXT, SqlType, exact_numeric, read_type
 from dataflow.pipelines.sql.work import Columns, Scope, Typed, Work, fold, quote
 
@@ -90,7 +90,10 @@ class Sources:
     def _item(self, work: Work, node: exp.Expr) -> str:
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table | exp.Join):
             work.refuse(node, "has a join in parentheses; write it as a named subquery instead")
-        if rows := self._find_rows(work, node):
+        # A function in FROM is LATERAL to the items before it.
+        with work.holding(scope=Scope(work.scope, is_level=True) if work.scope.sources else work.scope):
+            rows = rows_of(work, node)
+        if rows is not None:
             given = self._bring(work, node, rows.alias, rows.columns)
             if len(rows.columns) == 1:
                 work.scope.functions.add(rows.alias)
@@ -128,12 +131,6 @@ class Sources:
         columns = self.queries.name_columns(work, node, found)
         given = self._bring(work, node, fold(node.args["alias"].this), columns)
         return f"({found.sql}) AS {given}{_listed(columns)}"
-
-    def _find_rows(self, work: Work, node: exp.Expr) -> Rows | None:
-        # A function in FROM is LATERAL to the items before it.
-        inside = Scope(work.scope, is_level=True) if work.scope.sources else work.scope
-        with work.holding(scope=inside):
-            return rows_of(work, node)
 
     def _bring(self, work: Work, node: exp.Expr, given: str, columns: Columns) -> str:
         if given in work.scope.sources:

@@ -6,9 +6,11 @@ from typing import Any
 
 from sqlglot import exp
 
+from dataflow.pipelines.pg_functions.interval_text import parse as parse_interval
+from dataflow.pipelines.pg_functions.intervals import DAY, show_clock
 from dataflow.pipelines.sql.aggregates import is_aggregate
 from dataflow.pipelines.sql.casting import cast, unify
-from dataflow.pipelines.sql.catalogue import find_cast, instead_of
+from dataflow.pipelines.sql.catalogue import instead_of
 from dataflow.pipelines.sql.comparison import sort_key
 from dataflow.pipelines.sql.types import BIGINT, DATE, DOUBLE, INTEGER, SqlType, without_length
 from dataflow.pipelines.sql.work import Handler, Typed, Work, fold
@@ -118,11 +120,10 @@ def _span(work: Work, spec: exp.Expr, bound: Any, kind: SqlType) -> str:
     if not isinstance(bound, exp.Expr):
         return bound or "CURRENT ROW"
     literal = bound.this if isinstance(bound, exp.Cast) else bound
-    signature = find_cast("text", "interval")
-    if not isinstance(literal, exp.Literal) or not literal.is_string or signature is None:
+    if not isinstance(literal, exp.Literal) or not literal.is_string:
         work.refuse(spec, "is a RANGE frame whose offset is not an interval literal; write interval '1 day'")
     try:
-        months, days, micros = signature.call(literal.name)
+        months, days, micros = parse_interval(literal.name)
     except ValueError as error:
         work.refuse(spec, f"is an error in PostgreSQL: {error}")
     if min(months, days, micros) < 0 or (months and (days or micros)) or (kind == DATE and micros):
@@ -135,11 +136,8 @@ def _span(work: Work, spec: exp.Expr, bound: Any, kind: SqlType) -> str:
     if kind == DATE:
         return f"INTERVAL '{days}' DAY"
     # Spark accepts one literal with fewer than 24 hours.
-    more, rest = divmod(micros, 86_400_000_000)
-    hours, rest = divmod(rest, 3_600_000_000)
-    minutes, rest = divmod(rest, 60_000_000)
-    clock = f"{hours:02}:{minutes:02}:{rest // 1_000_000:02}.{rest % 1_000_000:06}"
-    return f"INTERVAL '{days + more} {clock}' DAY TO SECOND"
+    more, rest = divmod(micros, DAY)
+    return f"INTERVAL '{days + more} {show_clock(rest)}' DAY TO SECOND"
 
 
 def _ranking(work: Work, node: exp.Anonymous) -> Typed:
