@@ -170,7 +170,9 @@ def extract_from_interval(field: str, value: Interval) -> Decimal:
     """A field as numeric."""
     unit = _find_unit(field, "interval")
     if unit == "epoch":
-        return _scaled(_epoch_micros(value), 6)
+        years = cut(value.months, 12)  # of 365.25 days; months have 30
+        quarters_of_day = 1461 * years + 120 * (value.months - years * 12) + 4 * value.days
+        return _scaled(quarters_of_day * (DAY // 4) + value.micros, 6)
     if unit in ("second", "millisecond"):
         return _scaled(_interval_seconds(value), 6 if unit == "second" else 3)
     return Decimal(_interval_part(unit, value, field))
@@ -209,13 +211,6 @@ def _interval_part(unit: str, value: Interval, field: str) -> int:
 def _interval_seconds(value: Interval) -> int:
     """The remainder of a minute, in microseconds."""
     return value.micros - cut(value.micros, MINUTE) * MINUTE
-
-
-def _epoch_micros(value: Interval) -> int:
-    """The epoch, with 365.25 days per year and 30 per month."""
-    years = cut(value.months, 12)
-    quarters_of_day = 1461 * years + 120 * (value.months - years * 12) + 4 * value.days
-    return quarters_of_day * (DAY // 4) + value.micros
 
 
 def truncate_interval(field: str, value: Interval) -> Interval:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
-from dataflow.pipelines.pg_functions.floats import nearest_real, round_to_real
+from dataflow.pipelines.pg_functions.floats import SPECIAL_NAMES, nearest_real, round_to_real
 from dataflow.pipelines.pg_functions.integers import SPACE
 from dataflow.pipelines.pg_functions.signatures import Calls
 
@@ -101,13 +101,9 @@ def real_out(number: float) -> str:
 
 
 def _write_special(number: float) -> str | None:
-    if math.isnan(number):
-        return "NaN"
-    if math.isinf(number):
-        return "Infinity" if number > 0 else "-Infinity"
     if number == 0:
         return "-0" if math.copysign(1, number) < 0 else "0"
-    return None
+    return None if math.isfinite(number) else SPECIAL_NAMES[f"{number}"]
 
 
 def _is_boundary(number: float, written: str) -> bool:

@@ -13,6 +13,7 @@ from dataflow.pipelines.pg_functions.signatures import Calls, for_each
 INFINITY, NAN = math.inf, math.nan
 OVERFLOW = "value out of range: overflow"
 UNDERFLOW = "value out of range: underflow"
+SPECIAL_NAMES = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}  # by Python's names
 
 
 def nearest_real(value: float) -> float:

@@ -76,7 +76,7 @@ def negate(value: Interval) -> Interval:
 
 
 def multiply(value: Interval, factor: float) -> Interval:
-    if math.isnan(factor) or math.isinf(factor):
+    if not math.isfinite(factor):
         raise ValueError(OUT_OF_RANGE)
     return _scaled(value, lambda number: number * factor)
 
@@ -165,10 +165,8 @@ def make_interval(*values: float) -> Interval:
         raise ValueError(OUT_OF_RANGE)
     years, months, weeks, days, hours, minutes = map(int, wholes)
     checked(years * 12, weeks * 7, 0)
-    micros = round_even(floats.multiply(float(seconds), 1_000_000.0))
-    if not -(2.0**63) <= micros < 2.0**63:
-        raise ValueError(OUT_OF_RANGE)
-    return checked(years * 12 + months, weeks * 7 + days, hours * HOUR + minutes * MINUTE + int(micros))
+    micros = _fitting(round_even(floats.multiply(float(seconds), 1_000_000.0)), 63)
+    return checked(years * 12 + months, weeks * 7 + days, hours * HOUR + minutes * MINUTE + micros)
 
 
 SIGNATURES: Calls = {

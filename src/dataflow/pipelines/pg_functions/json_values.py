@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
-from dataflow.pipelines.pg_functions.float_text import double_in, double_out, real_in, real_out
-from dataflow.pipelines.pg_functions.integers import BITS, fit
+from dataflow.pipelines.pg_functions import numeric
+from dataflow.pipelines.pg_functions.float_text import double_out, real_out
+from dataflow.pipelines.pg_functions.integers import BITS
 from dataflow.pipelines.pg_functions.json_model import get_type, is_scalar, parse, quote, write, write_scalar
 from dataflow.pipelines.pg_functions.jsonb import jsonb_in
 from dataflow.pipelines.pg_functions.signatures import Calls, for_each
@@ -116,36 +117,19 @@ def jsonb_object_agg(documents: list[str], ordered: bool) -> str | None:
     return write(dict(pairs)) if pairs else None
 
 
-def _cast_number(kind: str, document: str) -> Any:
+def _cast(kind: str, convert: Callable[[Any], Any], document: str) -> Any:
+    """Cast a jsonb boolean or number; null is NULL."""
     value = parse(document)
     if value is None:
         return None
-    if not isinstance(value, Decimal):
-        _refuse_cast(value, kind)
-    match kind:
-        case "double":
-            return double_in(write_scalar(value))
-        case "real":
-            return real_in(write_scalar(value))
-        case "numeric":
-            return value
-    return fit(int(value.to_integral_value(ROUND_HALF_UP)), kind)
+    if not isinstance(value, bool if kind == "boolean" else Decimal):
+        found = JSONB_NAMES.get(get_type(value), get_type(value))
+        raise ValueError(f"cannot cast jsonb {found} to type {SQL_NAMES.get(kind, kind)}")
+    return convert(value)
 
 
-def jsonb_to_boolean(document: str) -> bool | None:
-    """Cast a jsonb boolean to boolean."""
-    value = parse(document)
-    if value is None or isinstance(value, bool):
-        return value
-    _refuse_cast(value, "boolean")
-
-
-def _refuse_cast(value: Any, kind: str) -> NoReturn:
-    found = get_type(value)
-    raise ValueError(f"cannot cast jsonb {JSONB_NAMES.get(found, found)} to type {SQL_NAMES.get(kind, kind)}")
-
-
-_NUMBERS = (*BITS, "numeric", "real", "double")
+_CASTS: Calls = {"boolean": bool, "numeric": Decimal, "real": numeric.to_real, "double": numeric.to_double}
+_CASTS |= {kind: partial(numeric.to_integer, kind) for kind in BITS}
 
 
 def _list_conversions(name: str, converters: Calls, separator: str) -> Calls:
@@ -165,10 +149,9 @@ SIGNATURES: Calls = {
     "jsonb_build_object(variadic jsonb) -> jsonb with nulls": jsonb_build_object,
     "json_build_object() -> json": json_build_object,
     "json_build_object(variadic json) -> json with nulls": json_build_object,
-    **for_each("cast(jsonb) -> {}", {kind: partial(_cast_number, kind) for kind in _NUMBERS}),
+    **for_each("cast(jsonb) -> {}", {kind: partial(_cast, kind, call) for kind, call in _CASTS.items()}),
     "jsonb_agg(jsonb[]) -> jsonb": json_agg,
     "json_agg(json[]) -> json": json_agg,
     "jsonb_object_agg of pairs(jsonb[]) -> jsonb": partial(jsonb_object_agg, ordered=False),
     "jsonb_object_agg of ordered pairs(jsonb[]) -> jsonb": partial(jsonb_object_agg, ordered=True),
-    "cast(jsonb) -> boolean": jsonb_to_boolean,
 }

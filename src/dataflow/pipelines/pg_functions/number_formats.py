@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from dataflow.pipelines.pg_functions import numeric, numeric_powers
-from dataflow.pipelines.pg_functions.floats import nearest_real, round_even
+from dataflow.pipelines.pg_functions.floats import SPECIAL_NAMES, nearest_real, round_even
 from dataflow.pipelines.pg_functions.format_pictures import NumberPicture, ordinal_of, parse_number_picture
 from dataflow.pipelines.pg_functions.integers import fit
 from dataflow.pipelines.pg_functions.signatures import Calls, for_each
@@ -31,7 +31,7 @@ class _Type(NamedTuple):
 def _format(kind: _Type, value: Any, text: str) -> str:
     picture = parse_number_picture(text)
     if "RN" in picture.flags:
-        return _write(picture, write_roman(kind.to_integer(value)), "")
+        return _Writer(picture, write_roman(kind.to_integer(value)), "").write()
     if "EEEE" in picture.flags:
         return kind.write_scientific(value, picture)
     if "V" in picture.flags:
@@ -58,9 +58,8 @@ def _write_float(certain: int, picture: NumberPicture, value: float) -> str:
 
 
 def _fixed(value: float, digits: int) -> str:
-    names = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
     text = f"{value:.{digits}f}"
-    return names.get(text, text)
+    return SPECIAL_NAMES.get(text, text)
 
 
 def _write_scientific(value: Decimal | int, picture: NumberPicture) -> str:
@@ -94,19 +93,13 @@ def _write_number(picture: NumberPicture, text: str) -> str:
     width = len(digits.split(".")[0])
     if width > picture.before:
         digits = "#" * picture.before + "." + "#" * picture.after
-    return _write(picture, digits, sign, max(picture.before - width, 0))
-
-
-def _write(picture: NumberPicture, digits: str, sign: str, padding: int = 0) -> str:
-    if not picture.nodes:
-        return ""
-    return _Writer(picture, digits, sign, padding).write()
+    return _Writer(picture, digits, sign, max(picture.before - width, 0)).write()
 
 
 class _Writer:
     """Formats one number along the nodes of a template."""
 
-    def __init__(self, picture: NumberPicture, digits: str, sign: str, padding: int) -> None:
+    def __init__(self, picture: NumberPicture, digits: str, sign: str, padding: int = 0) -> None:
         self.picture, self.digits, self.sign, self.padding = picture, digits, sign, padding
         self.flags = set(picture.flags)
         self.sign_place = picture.sign_place

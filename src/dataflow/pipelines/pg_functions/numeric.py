@@ -101,17 +101,11 @@ def divide(left: Decimal, right: Decimal) -> Decimal:
     return divide_to_scale(left, right, select_division_scale(left, right))
 
 
-def divide_whole(left: Decimal, right: Decimal) -> Decimal:
-    """`div`: the quotient truncated to an integer."""
+def _divide_by(call: Callable[[Decimal, Decimal], Decimal], left: Decimal, right: Decimal) -> Decimal:
+    """The quotient truncated to an integer, or its remainder."""
     if not right:
         raise ValueError("division by zero")
-    return checked(EXACT.divide_int(left, right))
-
-
-def modulo(left: Decimal, right: Decimal) -> Decimal:
-    if not right:
-        raise ValueError("division by zero")
-    return checked(EXACT.remainder(left, right))
+    return checked(call(left, right))
 
 
 def round_to(value: Decimal, scale: int = 0) -> Decimal:
@@ -224,8 +218,8 @@ SIGNATURES: Calls = {
     "-(numeric, numeric) -> numeric": subtract,
     "*(numeric, numeric) -> numeric": multiply,
     "/(numeric, numeric) -> numeric": divide,
-    "%, mod(numeric, numeric) -> numeric": modulo,
-    "div(numeric, numeric) -> numeric": divide_whole,
+    "%, mod(numeric, numeric) -> numeric": partial(_divide_by, EXACT.remainder),
+    "div(numeric, numeric) -> numeric": partial(_divide_by, EXACT.divide_int),
     "gcd(numeric, numeric) -> numeric": partial(_of_wholes, math.gcd),
     "lcm(numeric, numeric) -> numeric": partial(_of_wholes, math.lcm),
     "round(numeric, integer?) -> numeric": round_to,

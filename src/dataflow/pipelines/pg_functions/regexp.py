@@ -59,24 +59,15 @@ def regexp_instr(text: str, pattern: str, *rest: Any) -> int:
 
     The rest: start, number, end option, options, group.
     """
-    start, number, end_option, options, group = rest + INSTR_DEFAULTS[len(rest) :]
-    _check("start", start, start > 0)
-    _check("n", number, number > 0)
-    _check("endoption", end_option, end_option in (0, 1))
-    _check("subexpr", group, group >= 0)
-    compiled = compile_pattern(pattern, _read_single_options(options, "regexp_instr"), group > 0)
-    span = _find_span(text, compiled, (start, number, group))
-    return 0 if span is None else span[end_option] + 1
+    rest += INSTR_DEFAULTS[len(rest) :]
+    span = _find_span("regexp_instr", text, pattern, rest)
+    return 0 if span is None else span[rest[2]] + 1
 
 
 def regexp_substr(text: str, pattern: str, *rest: Any) -> str | None:
     """The text of a match or of its group. The rest: start, number, options, group."""
     start, number, options, group = rest + SUBSTR_DEFAULTS[len(rest) :]
-    _check("start", start, start > 0)
-    _check("n", number, number > 0)
-    _check("subexpr", group, group >= 0)
-    compiled = compile_pattern(pattern, _read_single_options(options, "regexp_substr"), group > 0)
-    span = _find_span(text, compiled, (start, number, group))
+    span = _find_span("regexp_substr", text, pattern, (start, number, 0, options, group))
     return None if span is None else text[slice(*span)]
 
 
@@ -170,8 +161,13 @@ def _find_all(compiled: Pattern, text: str, start: int) -> Iterator[Spans]:
         start = end + 1 if begin == end else end
 
 
-def _find_span(text: str, compiled: Pattern, which: tuple[int, int, int]) -> tuple[int, int] | None:
-    start, number, group = which
+def _find_span(function: str, text: str, pattern: str, rest: tuple[Any, ...]) -> tuple[int, int] | None:
+    start, number, end_option, options, group = rest
+    _check("start", start, start > 0)
+    _check("n", number, number > 0)
+    _check("endoption", end_option, end_option in (0, 1))
+    _check("subexpr", group, group >= 0)
+    compiled = compile_pattern(pattern, _read_single_options(options, function), group > 0)
     for count, found in enumerate(_find_all(compiled, text, start - 1), 1):
         if count == number:
             # If the pattern has no groups, the whole match counts as the first.

@@ -10,7 +10,7 @@ from typing import Any
 
 from dataflow.pipelines.pg_functions import civil, intervals
 from dataflow.pipelines.pg_functions.datetime_text import parse_date, parse_timestamp, parse_timestamptz
-from dataflow.pipelines.pg_functions.floats import round_even
+from dataflow.pipelines.pg_functions.floats import SPECIAL_NAMES, round_even
 from dataflow.pipelines.pg_functions.integers import cut
 from dataflow.pipelines.pg_functions.signatures import Calls, Interval, for_each, swapped
 from dataflow.pipelines.pg_functions.zones import zone_for_making
@@ -121,7 +121,8 @@ def make_timestamp(*parts: float) -> int:
     astronomical = _valid_year(year, month, day, shown)
     if not civil.is_julian(astronomical, month):
         raise ValueError(f"date out of range: {shown}")
-    time = f"{hour}:{minute:02d}:{_seconds_text(seconds)}"
+    written = f"{seconds:g}"  # like C's %02g
+    time = f"{hour}:{minute:02d}:{SPECIAL_NAMES.get(written, written.zfill(2))}"
     if _time_overflows(hour, minute, seconds):
         raise ValueError(f"time field value out of range: {time}")
     micros = civil.to_days(astronomical, month, day) * intervals.DAY
@@ -149,25 +150,12 @@ def _valid_year(year: int, month: int, day: int, shown: str) -> int:
 
 
 def _time_overflows(hour: int, minute: int, seconds: float) -> bool:
-    if not (0 <= hour <= 24 and 0 <= minute <= 59) or math.isnan(seconds) or not 0 <= seconds <= 60:
-        return True
-    micros = round_even(seconds * 1_000_000.0)
-    return (
-        micros < 0
-        or micros > 60 * intervals.SECOND
-        or civil.clock(hour, minute, 0, int(micros)) > intervals.DAY
-    )
+    is_possible = 0 <= hour <= 24 and 0 <= minute <= 59 and 0 <= seconds <= 60  # NaN is not
+    return not is_possible or civil.clock(hour, minute, 0, int(round_even(seconds * 1e6))) > intervals.DAY
 
 
 def _date_text(year: int, month: int, day: int) -> str:
     return f"{year}-{month:02d}-{day:02d}"
-
-
-def _seconds_text(seconds: float) -> str:
-    """Format like C's %02g."""
-    text = f"{seconds:g}"
-    names = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
-    return names.get(text, text.zfill(2))
 
 
 def from_epoch(seconds: float) -> int:
