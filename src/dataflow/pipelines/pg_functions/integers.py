@@ -66,9 +66,10 @@ def modulo(left: int, right: int) -> int:
     return -rest if left < 0 else rest
 
 
-def _shift_left(kind: str, value: int, places: int) -> int:
+def wrap(value: int, kind: str) -> int:
+    """The value as an integer that overflows silently."""
     limit = 1 << (BITS[kind] - 1)
-    return ((value << (places & _mask(kind))) + limit) % (2 * limit) - limit
+    return (value + limit) % (2 * limit) - limit
 
 
 def _mask(kind: str) -> int:
@@ -94,7 +95,10 @@ SIGNATURES: Calls = {
     **for_each("|({}, {}) -> {}", dict.fromkeys(BITS, operator.or_)),
     **for_each("#({}, {}) -> {}", dict.fromkeys(BITS, operator.xor)),
     **for_each("~({}) -> {}", dict.fromkeys(BITS, operator.invert)),
-    **for_each("<<({}, integer) -> {}", _by_kind(_shift_left, *BITS)),
+    **for_each(
+        "<<({}, integer) -> {}",
+        _by_kind(lambda kind, value, places: wrap(value << (places & _mask(kind)), kind), *BITS),
+    ),
     **for_each(
         ">>({}, integer) -> {}", _by_kind(lambda kind, value, places: value >> (places & _mask(kind)), *BITS)
     ),

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from dataflow.pipelines.pg_functions import numeric, numeric_powers
 from dataflow.pipelines.pg_functions.floats import SPECIAL_NAMES, nearest_real, round_even
 from dataflow.pipelines.pg_functions.format_pictures import NumberPicture, ordinal_of, parse_number_picture
-from dataflow.pipelines.pg_functions.integers import fit
+from dataflow.pipelines.pg_functions.integers import fit, wrap
 from dataflow.pipelines.pg_functions.signatures import Calls, for_each
 
 ROMAN_WIDTH = 15
@@ -38,12 +38,6 @@ def _format(kind: _Type, value: Any, text: str) -> str:
         value = kind.shift(value, picture.shifted)
         picture = picture._replace(before=picture.before + picture.shifted)
     return kind.write(picture, value)
-
-
-def _shift_integer(value: int, digits: int) -> int:
-    """As a 32-bit integer that overflows silently."""
-    factor = 10**digits if 10**digits < 2**31 else -(2**31)
-    return (value * factor + 2**31) % 2**32 - 2**31
 
 
 def _write_integer(picture: NumberPicture, value: int) -> str:
@@ -238,7 +232,12 @@ _TYPES = {
         lambda value, digits: numeric.multiply(value, numeric_powers.power(Decimal(10), Decimal(digits))),
         lambda picture, value: _write_number(picture, numeric.show(numeric.round_to(value, picture.after))),
     ),
-    "integer": _Type(int, _write_scientific_float, _shift_integer, _write_integer),
+    "integer": _Type(
+        int,
+        _write_scientific_float,
+        lambda value, digits: wrap(value * (10**digits if 10**digits < 2**31 else -(2**31)), "integer"),
+        _write_integer,
+    ),
     "bigint": _Type(
         int,
         _write_scientific,

@@ -168,24 +168,18 @@ def _distinct_from(work: Work, node: exp.NullSafeNEQ) -> Typed:
 
 
 def _is(work: Work, node: exp.Is) -> Typed:
-    if is_row(node.this) and isinstance(node.expression, exp.Null):
-        return _row_is_null(work, node)
-    value, word = work.expression(node.this), "IS NOT" if node.args.get("negate") else "IS"
+    word, tests_row = "IS NOT" if node.args.get("negate") else "IS", is_row(node.this)
     if isinstance(node.expression, exp.Null):
-        return Typed(f"({value.sql} {word} NULL)", BOOLEAN)
+        if tests_row and isinstance(node.parent, exp.Not):
+            work.refuse(node, "tests a row for NOT NULL; test each of its columns instead")
+        values = _row(work, node.this, node) if tests_row else [work.expression(node.this)]
+        # A row IS NULL if all of its columns are NULL, and IS NOT NULL if none of them is.
+        return Typed(f"({' AND '.join(f'{value.sql} {word} NULL' for value in values)})", BOOLEAN)
+    value = work.expression(node.this)
     if isinstance(node.expression, exp.Boolean):
         tested = _only_boolean(work, value, node)
         return Typed(f"({tested} {word} {'TRUE' if node.expression.this else 'FALSE'})", BOOLEAN)
     work.refuse(node, "is not supported on Spark")
-
-
-def _row_is_null(work: Work, node: exp.Is) -> Typed:
-    """A row IS NULL if all of its columns are NULL, and IS NOT NULL if none of them is."""
-    word = "IS NOT" if node.args.get("negate") else "IS"
-    if isinstance(node.parent, exp.Not):
-        work.refuse(node, "tests a row for NOT NULL; test each of its columns instead")
-    tests = [f"{value.sql} {word} NULL" for value in _row(work, node.this, node)]
-    return Typed(f"({' AND '.join(tests)})", BOOLEAN)
 
 
 def _between(work: Work, node: exp.Between) -> Typed:
