@@ -79,7 +79,7 @@ def negated(call: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
 def comparisons(kind: str, compare: Callable[[Any, Any], int]) -> Calls:
     """The comparison operators of a type, by a function that returns -1, 0 or 1."""
     tests = {"=": eq, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
-    calls: Calls = {name: partial(_compare, compare, test) for name, test in tests.items()}
+    calls = {name: partial(_compare, compare, test) for name, test in tests.items()}
     return for_each(f"{{}}({kind}, {kind}) -> boolean", calls)
 
 

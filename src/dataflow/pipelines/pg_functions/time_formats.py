@@ -106,8 +106,7 @@ def _signed(number: int, digits: int, sign_of: int) -> tuple[int, int]:
 
 
 def _last_digits(year: int, digits: int, sign_of: int) -> tuple[int, int]:
-    found = modulo(year, 10**digits)
-    return _signed(found, digits, sign_of)
+    return _signed(modulo(year, 10**digits), digits, sign_of)
 
 
 # The number that a keyword shows, and its width when padded with zeros.
@@ -147,8 +146,7 @@ def _filled(number: int, width: int) -> tuple[int, int]:
 
 
 def _twelve_hours(hour: int) -> tuple[int, int]:
-    found = modulo(hour, 12) or 12
-    return _signed(found, 2, hour)
+    return _signed(modulo(hour, 12) or 12, 2, hour)
 
 
 def _cased(text: str, node: Node) -> str:

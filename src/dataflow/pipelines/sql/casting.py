@@ -150,18 +150,13 @@ def list_items(work: Work, array: Typed, node: exp.Expr) -> list[Typed]:
 
 
 def _recast_items(work: Work, value: Typed, elements: tuple[SqlType, SqlType], node: exp.Expr) -> Typed:
-    """Cast an array to another element type, as far as Spark supports it."""
-    used, target = dict(work.used), SqlType("array", element=elements[1])
-    item = cast(work, Typed("e", elements[0]), elements[1], node)
-    if item.calls_python:
-        work.used = used
-        return _recast_by_python(work, value, elements, node)
-    return Typed(f"TRANSFORM({value.sql}, e -> {item.sql})" if item.sql != "e" else value.sql, target)
-
-
-def _recast_by_python(work: Work, value: Typed, elements: tuple[SqlType, SqlType], node: exp.Expr) -> Typed:
-    """Cast an array in Python, which gets the whole array: Spark does not call it per element."""
-    (source, wanted), target = elements, SqlType("array", element=elements[1])
+    """Cast an array to another element type: in Spark as far as it supports that, else in Python."""
+    used, (source, wanted), target = dict(work.used), elements, SqlType("array", element=elements[1])
+    item = cast(work, Typed("e", source), wanted, node)
+    if not item.calls_python:
+        return Typed(f"TRANSFORM({value.sql}, e -> {item.sql})" if item.sql != "e" else value.sql, target)
+    # Spark does not call Python per element, so it gets the whole array.
+    work.used = used
     if source.is_decimal:
         value = Typed(f"TRANSFORM({value.sql}, e -> CAST(e AS STRING))", SqlType("array", element=NUMERIC))
     signature = find_cast(source.family, wanted.family)

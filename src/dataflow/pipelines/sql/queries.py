@@ -62,17 +62,15 @@ class Queries:
         inside = Scope(work.scope)
         with work.holding(scope=inside, common=dict(work.common), guards=[], inside_aggregate=False):
             prefix = self._common_tables(work, node)
-            found = self._one(work, node, kinds)
+            if isinstance(node, exp.SetOperation):
+                found = self._combine(work, node)
+            elif isinstance(node, exp.Select):
+                found = self._select(work, node, kinds)
+            elif isinstance(node, exp.Values):
+                found = self._values(work, node)
+            else:
+                work.refuse(node, "is not a query that is supported on Spark; write SELECT")
             return Query(prefix + found.sql, found.columns)
-
-    def _one(self, work: Work, node: exp.Expr, kinds: list[SqlType] | None) -> Query:
-        if isinstance(node, exp.SetOperation):
-            return self._combine(work, node)
-        if isinstance(node, exp.Select):
-            return self._select(work, node, kinds)
-        if isinstance(node, exp.Values):
-            return self._values(work, node)
-        work.refuse(node, "is not a query that is supported on Spark; write SELECT")
 
     def _values(self, work: Work, node: exp.Values) -> Query:
         if any(node.args.get(key) for key in ("order", "limit", "offset")):
