@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dataflow.pipelines.pg_functions import arrays
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, list_overloads
 from tests.pipelines.pg_functions.drawn_calls import find_differences
 from tests.pipelines.pg_functions.reference import Reference
 from tests.pipelines.pg_functions.test_text import name_call, pieces
@@ -13,8 +13,8 @@ from tests.pipelines.pg_functions.test_text import name_call, pieces
 LITERALS = pieces(
     "{", "}", "{", "}", "a", "1", " ", ",", ",", '"', "\\", '"a"', "null", "NULL", "é", '"b c"', "\t", most=8
 )
-CASTS = [signature for signature in arrays.SIGNATURES if signature.name == "cast"]
-FUNCTIONS = [signature for signature in arrays.SIGNATURES if signature.name != "cast"]
+CASTS = [signature for signature in list_overloads(arrays.SIGNATURES) if signature.name == "cast"]
+FUNCTIONS = [signature for signature in list_overloads(arrays.SIGNATURES) if signature.name != "cast"]
 OURS = "several dimensions are not supported"  # what we refuse and PostgreSQL does not
 
 

@@ -16,7 +16,7 @@ from dataflow.pipelines.pg_functions import (
 from dataflow.pipelines.pg_functions.civil import END_TIMESTAMP
 from dataflow.pipelines.pg_functions.format_pictures import KEYWORDS
 from dataflow.pipelines.pg_functions.intervals import DAY
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, list_overloads
 from tests.pipelines.pg_functions.comparison import (
     Case,
     attempt,
@@ -197,11 +197,21 @@ def choose_number(signature: Signature, random: Random) -> Sequence[Any]:
 
 
 def test_to_char_of_times_matches_postgresql(reference: Reference) -> None:
-    assert list_differences(reference, make_cases(time_formats.SIGNATURES, choose_time, count=400)) == []
+    assert (
+        list_differences(
+            reference, make_cases(list_overloads(time_formats.SIGNATURES), choose_time, count=400)
+        )
+        == []
+    )
 
 
 def test_to_char_of_numbers_matches_postgresql(reference: Reference) -> None:
-    assert list_differences(reference, make_cases(number_formats.SIGNATURES, choose_number, count=400)) == []
+    assert (
+        list_differences(
+            reference, make_cases(list_overloads(number_formats.SIGNATURES), choose_number, count=400)
+        )
+        == []
+    )
 
 
 def choose_written(
@@ -225,19 +235,24 @@ def write_time(random: Random, picture: str) -> object:
 
 
 def write_number(random: Random, picture: str) -> object:
-    return number_formats.SIGNATURES[0].call(random_number("numeric", random), picture)
+    return number_formats.SIGNATURES["to_char(numeric, text) -> text"](
+        random_number("numeric", random), picture
+    )
 
 
 def test_to_date_and_to_timestamp_match_postgresql(reference: Reference) -> None:
     choose = choose_written(write_time, random_time_picture)
-    assert list_differences(reference, make_cases(formatted_times.SIGNATURES, choose, count=800)) == []
+    assert (
+        list_differences(reference, make_cases(list_overloads(formatted_times.SIGNATURES), choose, count=800))
+        == []
+    )
 
 
 def test_to_number_matches_postgresql(reference: Reference) -> None:
     random = Random(7)
     choose = choose_written(write_number, random_number_picture)
     cases: list[Case] = []
-    for signature in formatted_numbers.SIGNATURES:
+    for signature in list_overloads(formatted_numbers.SIGNATURES):
         for _ in range(800):
             text, picture = choose(signature, random)
 

@@ -9,7 +9,7 @@ import pytest
 
 from dataflow.pipelines.pg_functions import json_text, json_values, jsonb, jsonb_changes
 from dataflow.pipelines.pg_functions.json_model import parse, quote, write
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, list_overloads
 from tests.pipelines.pg_functions.drawn_calls import Draw, find_differences, to_sql
 from tests.pipelines.pg_functions.drawn_json import draw_json, draw_nearly_json, draw_step
 from tests.pipelines.pg_functions.reference import Reference
@@ -20,7 +20,10 @@ MODULES = (jsonb, jsonb_changes, json_text, json_values)
 # They are written differently in SQL, so they have their own tests.
 SPECIAL = {"json_build_object", "jsonb_build_object", "json_agg", "jsonb_agg"}
 SIGNATURES = [
-    one for module in MODULES for one in module.SIGNATURES if one.name not in SPECIAL and " " not in one.name
+    one
+    for module in MODULES
+    for one in list_overloads(module.SIGNATURES)
+    if one.name not in SPECIAL and " " not in one.name
 ]
 
 
@@ -58,7 +61,7 @@ def test_containment_and_order_of_small_documents_match_postgresql(reference: Re
         '{"a": [1, 2]}',
     )
     draws: dict[str, Draw] = {"jsonb": lambda chosen: chosen.choice(documents)}
-    both = [one for one in jsonb.SIGNATURES if one.takes == ("jsonb", "jsonb")]
+    both = [one for one in list_overloads(jsonb.SIGNATURES) if one.takes == ("jsonb", "jsonb")]
     assert find_differences(reference, both, 150, draws) == []
 
 

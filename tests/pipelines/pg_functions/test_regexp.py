@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from dataflow.pipelines.pg_functions import regexp
 from dataflow.pipelines.pg_functions.regex.flags import Flag
 from dataflow.pipelines.pg_functions.regex.parser import read_pattern
 from dataflow.pipelines.pg_functions.regex.shortcut import make_shortcut
-from dataflow.pipelines.pg_functions.regexp import SIGNATURES, regexp_count
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.regexp import regexp_count
+from dataflow.pipelines.pg_functions.signatures import Signature, list_overloads
 from tests.pipelines.pg_functions.drawn_calls import call_here, to_call, to_sql
 from tests.pipelines.pg_functions.drawn_patterns import (
     draw_options,
@@ -21,6 +22,7 @@ from tests.pipelines.pg_functions.drawn_patterns import (
 )
 from tests.pipelines.pg_functions.reference import Reference
 
+SIGNATURES = list(list_overloads(regexp.SIGNATURES))
 CASES = 120
 
 

@@ -19,15 +19,17 @@ from dataflow.pipelines.pg_functions import (
     value_text,
 )
 from dataflow.pipelines.pg_functions.floats import nearest_real
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Calls, Signature, list_overloads
 from tests.pipelines.pg_functions.drawn_calls import Draw, find_differences, to_sql
 from tests.pipelines.pg_functions.reference import Reference
 
 CASES = 60
 SPECIAL_SYNTAX = {"similar_to", "is_normalized", "normalize", "convert_to utf8", "convert_from utf8"}
 MODULES = (strings, quoting, float_text, value_text, like)
-SIGNATURES = [one for module in MODULES for one in module.SIGNATURES if one.name not in SPECIAL_SYNTAX]
-SIGNATURES += [one for one in integers.SIGNATURES if "text" in (*one.takes, one.gives)]
+SIGNATURES = [
+    one for module in MODULES for one in list_overloads(module.SIGNATURES) if one.name not in SPECIAL_SYNTAX
+]
+SIGNATURES += [one for one in list_overloads(integers.SIGNATURES) if "text" in (*one.takes, one.gives)]
 
 
 def name_call(signature: object) -> str:
@@ -145,8 +147,8 @@ def draw_uuid_text(chosen: random.Random) -> str:
     return text
 
 
-def pick(module_signatures: tuple[Signature, ...], test: Callable[[Signature], bool]) -> list[Signature]:
-    return [one for one in module_signatures if one.name not in SPECIAL_SYNTAX and test(one)]
+def pick(calls: Calls, test: Callable[[Signature], bool]) -> list[Signature]:
+    return [one for one in list_overloads(calls) if one.name not in SPECIAL_SYNTAX and test(one)]
 
 
 def is_input(signature: Signature) -> bool:
@@ -172,10 +174,22 @@ TELLING: tuple[tuple[str, list[Signature], dict[str, Draw]], ...] = (
         pick(value_text.SIGNATURES, lambda one: is_input(one) and one.gives == "boolean"),
         {"text": BOOLEANS},
     ),
-    ("uuids", pick(value_text.SIGNATURES, lambda one: one.gives == "uuid"), {"text": draw_uuid_text}),
+    (
+        "uuids",
+        pick(value_text.SIGNATURES, lambda one: one.gives == "uuid"),
+        {"text": draw_uuid_text},
+    ),
     ("bytes", pick(value_text.SIGNATURES, lambda one: one.gives == "bytea"), {"text": BYTES}),
-    ("templates", pick(quoting.SIGNATURES, lambda one: one.name == "format"), {"text": TEMPLATES}),
-    ("escapes", pick(value_text.SIGNATURES, lambda one: one.name == "unistr"), {"text": ESCAPES}),
+    (
+        "templates",
+        pick(quoting.SIGNATURES, lambda one: one.name == "format"),
+        {"text": TEMPLATES},
+    ),
+    (
+        "escapes",
+        pick(value_text.SIGNATURES, lambda one: one.name == "unistr"),
+        {"text": ESCAPES},
+    ),
     (
         "codes",
         pick(strings.SIGNATURES, lambda one: one.name == "chr"),

@@ -15,7 +15,7 @@ from dataflow.pipelines.pg_functions import numeric
 from dataflow.pipelines.pg_functions.arrays import compare
 from dataflow.pipelines.pg_functions.floats import NAN, OVERFLOW
 from dataflow.pipelines.pg_functions.numeric_powers import square_root_to_scale
-from dataflow.pipelines.pg_functions.signatures import Signature, declare, declare_each
+from dataflow.pipelines.pg_functions.signatures import Calls, for_each
 
 Item = TypeVar("Item")
 
@@ -187,24 +187,24 @@ def mode(values: Sequence[Item]) -> Item | None:
 
 _SUMS = "(bigint, numeric, numeric) -> numeric"
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("sum of limbs(numeric, numeric, numeric, integer) -> numeric", sum_of_limbs),
-    *declare(f"stddev of sums, stddev_samp of sums{_SUMS}", deviation),
-    *declare(f"stddev_pop of sums{_SUMS}", partial(deviation, is_sample=False)),
-    *declare(f"variance of sums, var_samp of sums{_SUMS}", variance),
-    *declare(f"var_pop of sums{_SUMS}", partial(variance, is_sample=False)),
-    *declare("stddev of list, stddev_samp of list(double[]) -> double", deviation_doubles),
-    *declare("stddev_pop of list(double[]) -> double", partial(deviation_doubles, is_sample=False)),
-    *declare("variance of list, var_samp of list(double[]) -> double", variance_doubles),
-    *declare("var_pop of list(double[]) -> double", partial(variance_doubles, is_sample=False)),
-    *declare("regr_count of lists(double[], double[]) -> bigint", partial(aggregate_pairs, "regr_count")),
-    *declare_each(
+SIGNATURES: Calls = {
+    "sum of limbs(numeric, numeric, numeric, integer) -> numeric": sum_of_limbs,
+    f"stddev of sums, stddev_samp of sums{_SUMS}": deviation,
+    f"stddev_pop of sums{_SUMS}": partial(deviation, is_sample=False),
+    f"variance of sums, var_samp of sums{_SUMS}": variance,
+    f"var_pop of sums{_SUMS}": partial(variance, is_sample=False),
+    "stddev of list, stddev_samp of list(double[]) -> double": deviation_doubles,
+    "stddev_pop of list(double[]) -> double": partial(deviation_doubles, is_sample=False),
+    "variance of list, var_samp of list(double[]) -> double": variance_doubles,
+    "var_pop of list(double[]) -> double": partial(variance_doubles, is_sample=False),
+    "regr_count of lists(double[], double[]) -> bigint": partial(aggregate_pairs, "regr_count"),
+    **for_each(
         "{} of lists(double[], double[]) -> double",
         {name: partial(aggregate_pairs, name) for name in _REGRESSIONS},
     ),
-    *declare("percentile_cont of list(double, double[]) -> double", percentile_cont),
-    *declare("percentile_cont of list(double[], double[]) -> double[]", partial(_at_each, percentile_cont)),
-    *declare("percentile_disc of list(double, any[]) -> any", percentile_disc),
-    *declare("percentile_disc of list(double[], any[]) -> any[]", partial(_at_each, percentile_disc)),
-    *declare("mode of list(any[]) -> any", mode),
-)
+    "percentile_cont of list(double, double[]) -> double": percentile_cont,
+    "percentile_cont of list(double[], double[]) -> double[]": partial(_at_each, percentile_cont),
+    "percentile_disc of list(double, any[]) -> any": percentile_disc,
+    "percentile_disc of list(double[], any[]) -> any[]": partial(_at_each, percentile_disc),
+    "mode of list(any[]) -> any": mode,
+}

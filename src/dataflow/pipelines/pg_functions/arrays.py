@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 from dataflow.pipelines.pg_functions.float_text import double_in, double_out, real_in, real_out
 from dataflow.pipelines.pg_functions.integers import BITS, SPACE, read_integer
-from dataflow.pipelines.pg_functions.signatures import Signature, comparisons, declare, declare_each, swapped
+from dataflow.pipelines.pg_functions.signatures import Calls, comparisons, for_each, swapped
 from dataflow.pipelines.pg_functions.value_text import boolean_in, boolean_out, bytea_in, bytea_out, uuid_in
 
 Item = TypeVar("Item")
@@ -237,35 +237,30 @@ OUTPUTS: dict[str, Callable[[Any], str]] = dict.fromkeys(READERS, str) | {
     "bytea": bytea_out,
 }
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare_each("cast(text) -> {}[]", {kind: partial(array_in, read) for kind, read in READERS.items()}),
-    *declare_each("cast({}[]) -> text", {kind: partial(write_array, out) for kind, out in OUTPUTS.items()}),
-    *declare("@>(any[], any[]) -> boolean", contains),
-    *declare("<@(any[], any[]) -> boolean", swapped(contains)),
-    *declare("&&(any[], any[]) -> boolean", overlaps),
-    *comparisons("any[]", compare_items),
-    *declare("||, array_cat(any[], any[]) -> any[]", array_cat, strict=False),
-    *declare(
-        "||, array_append(any[], any) -> any[]", lambda items, item: [*(items or ()), item], strict=False
+SIGNATURES: Calls = {
+    **for_each("cast(text) -> {}[]", {kind: partial(array_in, read) for kind, read in READERS.items()}),
+    **for_each("cast({}[]) -> text", {kind: partial(write_array, out) for kind, out in OUTPUTS.items()}),
+    "@>(any[], any[]) -> boolean": contains,
+    "<@(any[], any[]) -> boolean": swapped(contains),
+    "&&(any[], any[]) -> boolean": overlaps,
+    **comparisons("any[]", compare_items),
+    "||, array_cat(any[], any[]) -> any[] with nulls": array_cat,
+    "||, array_append(any[], any) -> any[] with nulls": lambda items, item: [*(items or ()), item],
+    "||, array_prepend(any, any[]) -> any[] with nulls": lambda item, items: [item, *(items or ())],
+    "array_remove(any[], any) -> any[] with nulls": array_remove,
+    "array_replace(any[], any, any) -> any[] with nulls": array_replace,
+    "array_position(any[], any, integer?) -> integer with nulls": array_position,
+    "array_positions(any[], any) -> integer[] with nulls": array_positions,
+    "array_length, array_upper(any[], integer) -> integer": array_length,
+    "array_lower(any[], integer) -> integer": lambda items, dimension: (
+        1 if items and dimension == 1 else None
     ),
-    *declare(
-        "||, array_prepend(any, any[]) -> any[]", lambda item, items: [item, *(items or ())], strict=False
-    ),
-    *declare("array_remove(any[], any) -> any[]", array_remove, strict=False),
-    *declare("array_replace(any[], any, any) -> any[]", array_replace, strict=False),
-    *declare("array_position(any[], any, integer?) -> integer", array_position, strict=False),
-    *declare("array_positions(any[], any) -> integer[]", array_positions, strict=False),
-    *declare("array_length, array_upper(any[], integer) -> integer", array_length),
-    *declare(
-        "array_lower(any[], integer) -> integer",
-        lambda items, dimension: 1 if items and dimension == 1 else None,
-    ),
-    *declare("cardinality(any[]) -> integer", len),
-    *declare("array_ndims(any[]) -> integer", lambda items: 1 if items else None),
-    *declare("array_dims(any[]) -> text", lambda items: f"[1:{len(items)}]" if items else None),
-    *declare("unnest(any[]) -> setof any", list),
-    *declare("trim_array(any[], integer) -> any[]", trim_array),
-    *declare("string_to_array(text, text, text?) -> text[]", string_to_array, strict=False),
-    *declare("string_to_table(text, text, text?) -> setof text", string_to_table, strict=False),
-    *declare("array_to_string(text[], text, text?) -> text", array_to_string, strict=False),
-)
+    "cardinality(any[]) -> integer": len,
+    "array_ndims(any[]) -> integer": lambda items: 1 if items else None,
+    "array_dims(any[]) -> text": lambda items: f"[1:{len(items)}]" if items else None,
+    "unnest(any[]) -> setof any": list,
+    "trim_array(any[], integer) -> any[]": trim_array,
+    "string_to_array(text, text, text?) -> text[] with nulls": string_to_array,
+    "string_to_table(text, text, text?) -> setof text with nulls": string_to_table,
+    "array_to_string(text[], text, text?) -> text with nulls": array_to_string,
+}

@@ -11,7 +11,7 @@ from dataflow.pipelines.pg_functions import civil, numeric
 from dataflow.pipelines.pg_functions.datetime_fields import find_unit, find_word
 from dataflow.pipelines.pg_functions.integers import cut
 from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND, checked, take_apart
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare, declare_each
+from dataflow.pipelines.pg_functions.signatures import Calls, Interval, for_each
 from dataflow.pipelines.pg_functions.zones import NamedTime, find_zone
 
 Item = TypeVar("Item")
@@ -170,7 +170,9 @@ def extract_from_interval(field: str, value: Interval) -> Decimal:
     """A field as numeric."""
     unit = _find_unit(field, "interval")
     if unit == "epoch":
-        return _scaled(_epoch_micros(value), 6)
+        years = cut(value.months, 12)  # of 365.25 days; months have 30
+        quarters_of_day = 1461 * years + 120 * (value.months - years * 12) + 4 * value.days
+        return _scaled(quarters_of_day * (DAY // 4) + value.micros, 6)
     if unit in ("second", "millisecond"):
         return _scaled(_interval_seconds(value), 6 if unit == "second" else 3)
     return Decimal(_interval_part(unit, value, field))
@@ -211,13 +213,6 @@ def _interval_seconds(value: Interval) -> int:
     return value.micros - cut(value.micros, MINUTE) * MINUTE
 
 
-def _epoch_micros(value: Interval) -> int:
-    """The epoch, with 365.25 days per year and 30 per month."""
-    years = cut(value.months, 12)
-    quarters_of_day = 1461 * years + 120 * (value.months - years * 12) + 4 * value.days
-    return quarters_of_day * (DAY // 4) + value.micros
-
-
 def truncate_interval(field: str, value: Interval) -> Interval:
     """date_trunc."""
     unit = _find_truncation(field, "interval")
@@ -229,24 +224,18 @@ def truncate_interval(field: str, value: Interval) -> Interval:
     return checked(value.months, value.days, cut(value.micros, size) * size)
 
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("extract(text, date) -> numeric", extract_from_date),
-    *declare(
-        "date_part(text, date) -> double",
-        lambda field, days: part_of_timestamp("timestamp", field, days * DAY),
-    ),
-    *declare("extract(text, interval) -> numeric", extract_from_interval),
-    *declare("date_part(text, interval) -> double", part_of_interval),
-    *declare_each(
+SIGNATURES: Calls = {
+    "extract(text, date) -> numeric": extract_from_date,
+    "date_part(text, date) -> double": lambda field, days: part_of_timestamp("timestamp", field, days * DAY),
+    "extract(text, interval) -> numeric": extract_from_interval,
+    "date_part(text, interval) -> double": part_of_interval,
+    **for_each(
         "extract(text, {}) -> numeric", {kind: partial(extract_from_timestamp, kind) for kind in _STAMPS}
     ),
-    *declare_each(
-        "date_part(text, {}) -> double", {kind: partial(part_of_timestamp, kind) for kind in _STAMPS}
+    **for_each("date_part(text, {}) -> double", {kind: partial(part_of_timestamp, kind) for kind in _STAMPS}),
+    "date_trunc(text, interval) -> interval": truncate_interval,
+    "date_trunc(text, timestamp) -> timestamp": lambda field, micros: civil.check_timestamp(
+        _truncate(field, micros, "timestamp")
     ),
-    *declare("date_trunc(text, interval) -> interval", truncate_interval),
-    *declare(
-        "date_trunc(text, timestamp) -> timestamp",
-        lambda field, micros: civil.check_timestamp(_truncate(field, micros, "timestamp")),
-    ),
-    *declare("date_trunc(text, timestamptz, text?) -> timestamptz", truncate_timestamptz),
-)
+    "date_trunc(text, timestamptz, text?) -> timestamptz": truncate_timestamptz,
+}

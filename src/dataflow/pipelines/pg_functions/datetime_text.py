@@ -8,10 +8,12 @@ from collections.abc import Callable
 from dataflow.pipelines.pg_functions import civil, datetime_fields, zones
 from dataflow.pipelines.pg_functions.datetime_fields import Malformed, OutOfRange, expect, expect_range
 from dataflow.pipelines.pg_functions.floats import round_even
+from dataflow.pipelines.pg_functions.integers import wrap
 from dataflow.pipelines.pg_functions.interval_text import read_clock
 from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, SECOND
 from dataflow.pipelines.pg_functions.zone_rules import Zone, load_zone
 
+# A number or word, with the one character after it.
 _DATE_PART = re.compile(r"[^0-9a-z]*+([0-9]++|[a-z]++).?+", re.DOTALL)
 _JOINED_DATE = re.compile(f"(?:{_DATE_PART.pattern})*+", re.DOTALL)
 _DATE_PARTS, _TIME_PARTS = frozenset(("year", "month", "day")), frozenset(("time",))
@@ -146,7 +148,8 @@ class _Reading:
 
     def _read_date(self, text: str) -> set[str]:
         """A date with joined parts: 1999-01-08, 1/8/1999, 08-Jan-1999."""
-        parts = _split_date(text)
+        expect(_JOINED_DATE.fullmatch(text))
+        parts = _DATE_PART.findall(text)
         read: set[str] = set()
         has_name = False
         for part in parts:
@@ -235,7 +238,8 @@ class _Reading:
         expect(re.fullmatch("[0-9]*", whole) and re.fullmatch("[0-9]*", fraction))
         micros = _fraction(fraction) if point else self.micros % SECOND
         if not point and not seen >= _DATE_PARTS and len(whole) >= 6:
-            self.year, self.month, self.day = _wrapped(whole[:-4]), int(whole[-4:-2]), int(whole[-2:])
+            self.year = wrap(min(int(whole[:-4]), 2**63 - 1), "integer")
+            self.month, self.day = int(whole[-4:-2]), int(whole[-2:])
             self.is_short_year = self.is_short_year or len(whole) == 6
             return set(_DATE_PARTS)
         if not seen >= _TIME_PARTS and len(whole) in (4, 6):
@@ -293,12 +297,6 @@ class _Reading:
         return {"day" if is_day_first else "month"}
 
 
-def _split_date(text: str) -> list[str]:
-    """Numbers and words, each with the one character after it."""
-    expect(_JOINED_DATE.fullmatch(text))
-    return _DATE_PART.findall(text)
-
-
 def _part_of_number(known: set[str] | frozenset[str], has_month_name: bool, length: int) -> str:
     """The part of a date that a number is, by the parts that are known."""
     expect(known != {"year", "day"})
@@ -314,11 +312,6 @@ def _int(digits: str) -> int:
     value = int(digits)
     expect_range(value < 2**31)
     return value
-
-
-def _wrapped(digits: str) -> int:
-    """As a 32-bit integer that overflows silently."""
-    return (min(int(digits), 2**63 - 1) + 2**31) % 2**32 - 2**31
 
 
 def _fraction(digits: str) -> int:

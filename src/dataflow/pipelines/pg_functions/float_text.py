@@ -12,9 +12,9 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
-from dataflow.pipelines.pg_functions.floats import nearest_real, round_to_real
+from dataflow.pipelines.pg_functions.floats import SPECIAL_NAMES, nearest_real, round_to_real
 from dataflow.pipelines.pg_functions.integers import SPACE
-from dataflow.pipelines.pg_functions.signatures import Signature, declare
+from dataflow.pipelines.pg_functions.signatures import Calls
 
 DECIMAL = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 HEXADECIMAL = re.compile(r"[-+]?0[xX](?:[0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?|\.[0-9a-fA-F]+)(?:[pP][-+]?[0-9]+)?")
@@ -101,13 +101,9 @@ def real_out(number: float) -> str:
 
 
 def _write_special(number: float) -> str | None:
-    if math.isnan(number):
-        return "NaN"
-    if math.isinf(number):
-        return "Infinity" if number > 0 else "-Infinity"
     if number == 0:
         return "-0" if math.copysign(1, number) < 0 else "0"
-    return None
+    return None if math.isfinite(number) else SPECIAL_NAMES[f"{number}"]
 
 
 def _is_boundary(number: float, written: str) -> bool:
@@ -162,9 +158,9 @@ def _layout(sign: str, digits: str, exponent: int, fixed_below: int) -> str:
     return f"{sign}{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
 
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("cast(text) -> double", double_in),
-    *declare("cast(text) -> real", real_in),
-    *declare("cast(double) -> text", double_out),
-    *declare("cast(real) -> text", real_out),
-)
+SIGNATURES: Calls = {
+    "cast(text) -> double": double_in,
+    "cast(text) -> real": real_in,
+    "cast(double) -> text": double_out,
+    "cast(real) -> text": real_out,
+}

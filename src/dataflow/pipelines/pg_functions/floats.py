@@ -8,11 +8,12 @@ from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
 
-from dataflow.pipelines.pg_functions.signatures import Signature, declare_each
+from dataflow.pipelines.pg_functions.signatures import Calls, for_each
 
 INFINITY, NAN = math.inf, math.nan
 OVERFLOW = "value out of range: overflow"
 UNDERFLOW = "value out of range: underflow"
+SPECIAL_NAMES = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}  # by Python's names
 
 
 def nearest_real(value: float) -> float:
@@ -154,8 +155,8 @@ _FUNCTIONS: dict[str, Callable[[float], float]] = {
     "sign": lambda value: float((value > 0) - (value < 0)),
 }
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare_each("{}(double, double) -> double", _ARITHMETIC | {"power, pow, ^": power}),
-    *declare_each("{}(real, real) -> real", {name: as_real(call) for name, call in _ARITHMETIC.items()}),
-    *declare_each("{}(double) -> double", _FUNCTIONS),
-)
+SIGNATURES: Calls = {
+    **for_each("{}(double, double) -> double", _ARITHMETIC | {"power, pow, ^": power}),
+    **for_each("{}(real, real) -> real", {name: as_real(call) for name, call in _ARITHMETIC.items()}),
+    **for_each("{}(double) -> double", _FUNCTIONS),
+}

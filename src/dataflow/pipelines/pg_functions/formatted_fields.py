@@ -44,7 +44,9 @@ class FieldSum:
         self._find_year()
         self._find_day()
         micros = self.fields.millis * 1000 + self.fields.micros
-        self._check_date()
+        self._expect("month" not in self.known or 1 <= self.month <= 12)
+        self._expect("day" not in self.known or 1 <= self.day <= 31)
+        self._expect(len(self.known) < 3 or self.day <= civil.days_in_month(self.year, self.month))
         is_time = 0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60 and 0 <= micros < SECOND
         self._expect(is_time and abs(self.fields.millis * 1000) < 2**31)
         self._find_zone()
@@ -128,11 +130,6 @@ class FieldSum:
     def _fit(self, value: int) -> int:
         self._expect(-(2**31) <= value < 2**31)
         return value
-
-    def _check_date(self) -> None:
-        self._expect("month" not in self.known or 1 <= self.month <= 12)
-        self._expect("day" not in self.known or 1 <= self.day <= 31)
-        self._expect(len(self.known) < 3 or self.day <= civil.days_in_month(self.year, self.month))
 
     def _find_zone(self) -> None:
         fields = self.fields

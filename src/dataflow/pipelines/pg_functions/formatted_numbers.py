@@ -9,7 +9,7 @@ from functools import cache
 from dataflow.pipelines.pg_functions import numeric, numeric_powers
 from dataflow.pipelines.pg_functions.format_pictures import NumberPicture, parse_number_picture
 from dataflow.pipelines.pg_functions.number_formats import write_roman
-from dataflow.pipelines.pg_functions.signatures import Signature, declare
+from dataflow.pipelines.pg_functions.signatures import Calls
 
 ROMAN = re.compile(r"[ \t-\r]*([IVXLCDMivxlcdm]{0,15})")
 
@@ -144,4 +144,6 @@ def _list_numerals() -> dict[str, int]:
     return {write_roman(number): number for number in range(1, 4000)}
 
 
-SIGNATURES: tuple[Signature, ...] = (*declare("to_number(text, text) -> numeric", read_number),)
+SIGNATURES: Calls = {
+    "to_number(text, text) -> numeric": read_number,
+}

@@ -11,7 +11,7 @@ from dataflow.pipelines.pg_functions.format_pictures import Node, is_separator, 
 from dataflow.pipelines.pg_functions.formatted_fields import Fields, FieldSum
 from dataflow.pipelines.pg_functions.integers import SPACE
 from dataflow.pipelines.pg_functions.intervals import SECOND
-from dataflow.pipelines.pg_functions.signatures import Signature, declare
+from dataflow.pipelines.pg_functions.signatures import Calls
 from dataflow.pipelines.pg_functions.time_formats import ROMAN
 from dataflow.pipelines.pg_functions.timestamps import to_precision
 from dataflow.pipelines.pg_functions.zones import find_abbreviation
@@ -266,7 +266,7 @@ def _nearest_to_2020(year: int) -> int:
     return year + 1900 if year < 100 else year + 1000 if year < 1000 else year
 
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("to_date(text, text) -> date", read_date),
-    *declare("to_timestamp(text, text) -> timestamptz", read_timestamp),
-)
+SIGNATURES: Calls = {
+    "to_date(text, text) -> date": read_date,
+    "to_timestamp(text, text) -> timestamptz": read_timestamp,
+}

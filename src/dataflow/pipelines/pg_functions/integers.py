@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from dataflow.pipelines.pg_functions.signatures import Signature, declare_each
+from dataflow.pipelines.pg_functions.signatures import Calls, for_each
 
 BITS = {"smallint": 16, "integer": 32, "bigint": 64}
 SPACE = " \t\n\v\f\r"
@@ -66,9 +66,10 @@ def modulo(left: int, right: int) -> int:
     return -rest if left < 0 else rest
 
 
-def _shift_left(kind: str, value: int, places: int) -> int:
+def wrap(value: int, kind: str) -> int:
+    """The value as an integer that overflows silently."""
     limit = 1 << (BITS[kind] - 1)
-    return ((value << (places & _mask(kind))) + limit) % (2 * limit) - limit
+    return (value + limit) % (2 * limit) - limit
 
 
 def _mask(kind: str) -> int:
@@ -87,20 +88,23 @@ def _by_kind(call: Callable[..., Any], *kinds: str) -> dict[str, Callable[..., A
 
 _WIDE = ("integer", "bigint")
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare_each("cast(text) -> {}", _by_kind(read_integer, *BITS)),
-    *declare_each("mod({}, {}) -> {}", dict.fromkeys(BITS, modulo)),
-    *declare_each("&({}, {}) -> {}", dict.fromkeys(BITS, operator.and_)),
-    *declare_each("|({}, {}) -> {}", dict.fromkeys(BITS, operator.or_)),
-    *declare_each("#({}, {}) -> {}", dict.fromkeys(BITS, operator.xor)),
-    *declare_each("~({}) -> {}", dict.fromkeys(BITS, operator.invert)),
-    *declare_each("<<({}, integer) -> {}", _by_kind(_shift_left, *BITS)),
-    *declare_each(
+SIGNATURES: Calls = {
+    **for_each("cast(text) -> {}", _by_kind(read_integer, *BITS)),
+    **for_each("mod({}, {}) -> {}", dict.fromkeys(BITS, modulo)),
+    **for_each("&({}, {}) -> {}", dict.fromkeys(BITS, operator.and_)),
+    **for_each("|({}, {}) -> {}", dict.fromkeys(BITS, operator.or_)),
+    **for_each("#({}, {}) -> {}", dict.fromkeys(BITS, operator.xor)),
+    **for_each("~({}) -> {}", dict.fromkeys(BITS, operator.invert)),
+    **for_each(
+        "<<({}, integer) -> {}",
+        _by_kind(lambda kind, value, places: wrap(value << (places & _mask(kind)), kind), *BITS),
+    ),
+    **for_each(
         ">>({}, integer) -> {}", _by_kind(lambda kind, value, places: value >> (places & _mask(kind)), *BITS)
     ),
-    *declare_each("gcd({}, {}) -> {}", _by_kind(partial(_fitted, math.gcd), *_WIDE)),
-    *declare_each("lcm({}, {}) -> {}", _by_kind(partial(_fitted, math.lcm), *_WIDE)),
-    *declare_each("to_hex({}) -> text", _by_kind(partial(_write_in_base, "x"), *_WIDE)),
-    *declare_each("to_oct({}) -> text", _by_kind(partial(_write_in_base, "o"), *_WIDE)),
-    *declare_each("to_bin({}) -> text", _by_kind(partial(_write_in_base, "b"), *_WIDE)),
-)
+    **for_each("gcd({}, {}) -> {}", _by_kind(partial(_fitted, math.gcd), *_WIDE)),
+    **for_each("lcm({}, {}) -> {}", _by_kind(partial(_fitted, math.lcm), *_WIDE)),
+    **for_each("to_hex({}) -> text", _by_kind(partial(_write_in_base, "x"), *_WIDE)),
+    **for_each("to_oct({}) -> text", _by_kind(partial(_write_in_base, "o"), *_WIDE)),
+    **for_each("to_bin({}) -> text", _by_kind(partial(_write_in_base, "b"), *_WIDE)),
+}

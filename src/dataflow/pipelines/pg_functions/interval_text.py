@@ -9,7 +9,7 @@ from dataflow.pipelines.pg_functions.datetime_fields import Malformed, OutOfRang
 from dataflow.pipelines.pg_functions.floats import round_even
 from dataflow.pipelines.pg_functions.integers import cut
 from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND, checked
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare
+from dataflow.pipelines.pg_functions.signatures import Calls, Interval
 
 _MICROS = {"microsecond": 1, "millisecond": 1000, "second": SECOND, "minute": MINUTE, "hour": HOUR}
 _YEARS = {"year": 1, "decade": 10, "century": 100, "millennium": 1000}
@@ -233,4 +233,6 @@ def _fit(value: int, bits: int) -> int:
     return value
 
 
-SIGNATURES: tuple[Signature, ...] = (*declare("cast(text) -> interval", parse),)
+SIGNATURES: Calls = {
+    "cast(text) -> interval": parse,
+}

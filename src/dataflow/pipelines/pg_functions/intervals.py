@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataflow.pipelines.pg_functions import floats
 from dataflow.pipelines.pg_functions.floats import round_even
 from dataflow.pipelines.pg_functions.integers import cut
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare, swapped
+from dataflow.pipelines.pg_functions.signatures import Calls, Interval, swapped
 
 SECOND = 1_000_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
@@ -76,7 +76,7 @@ def negate(value: Interval) -> Interval:
 
 
 def multiply(value: Interval, factor: float) -> Interval:
-    if math.isnan(factor) or math.isinf(factor):
+    if not math.isfinite(factor):
         raise ValueError(OUT_OF_RANGE)
     return _scaled(value, lambda number: number * factor)
 
@@ -165,26 +165,21 @@ def make_interval(*values: float) -> Interval:
         raise ValueError(OUT_OF_RANGE)
     years, months, weeks, days, hours, minutes = map(int, wholes)
     checked(years * 12, weeks * 7, 0)
-    micros = round_even(floats.multiply(float(seconds), 1_000_000.0))
-    if not -(2.0**63) <= micros < 2.0**63:
-        raise ValueError(OUT_OF_RANGE)
-    return checked(years * 12 + months, weeks * 7 + days, hours * HOUR + minutes * MINUTE + int(micros))
+    micros = _fitting(round_even(floats.multiply(float(seconds), 1_000_000.0)), 63)
+    return checked(years * 12 + months, weeks * 7 + days, hours * HOUR + minutes * MINUTE + micros)
 
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("cast(interval) -> text", show),
-    *declare("+(interval, interval) -> interval", add),
-    *declare("-(interval, interval) -> interval", subtract),
-    *declare("-(interval) -> interval", negate),
-    *declare("*(interval, double) -> interval", multiply),
-    *declare("*(double, interval) -> interval", swapped(multiply)),
-    *declare("/(interval, double) -> interval", divide),
-    *declare("justify_hours(interval) -> interval", justify_hours),
-    *declare("justify_days(interval) -> interval", justify_days),
-    *declare("justify_interval(interval) -> interval", justify_interval),
-    *declare("isfinite(interval) -> boolean", is_finite),
-    *declare(
-        "make_interval(integer?, integer?, integer?, integer?, integer?, integer?, double?) -> interval",
-        make_interval,
-    ),
-)
+SIGNATURES: Calls = {
+    "cast(interval) -> text": show,
+    "+(interval, interval) -> interval": add,
+    "-(interval, interval) -> interval": subtract,
+    "-(interval) -> interval": negate,
+    "*(interval, double) -> interval": multiply,
+    "*(double, interval) -> interval": swapped(multiply),
+    "/(interval, double) -> interval": divide,
+    "justify_hours(interval) -> interval": justify_hours,
+    "justify_days(interval) -> interval": justify_days,
+    "justify_interval(interval) -> interval": justify_interval,
+    "isfinite(interval) -> boolean": is_finite,
+    f"make_interval({'integer?, ' * 6}double?) -> interval": make_interval,
+}

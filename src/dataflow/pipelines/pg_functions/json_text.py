@@ -9,7 +9,7 @@ from typing import Any
 
 from dataflow.pipelines.pg_functions.json_model import check_syntax, parse, quote
 from dataflow.pipelines.pg_functions.jsonb import jsonb_in, read_index
-from dataflow.pipelines.pg_functions.signatures import Signature, declare
+from dataflow.pipelines.pg_functions.signatures import Calls
 
 SPACE = " \t\n\r"
 _DECODER = json.JSONDecoder(parse_float=str, parse_int=str)
@@ -131,22 +131,22 @@ def strip_nulls(document: str, in_arrays: bool = False) -> str:
     return document.strip(SPACE)
 
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("cast(text) -> json", check_syntax),
-    *declare("cast(json) -> jsonb", jsonb_in),
-    *declare("cast(jsonb) -> json", str),
-    *declare("->(json, text) -> json", field),
-    *declare("->>(json, text) -> text", partial(_as_text, field)),
-    *declare("->(json, integer) -> json", item),
-    *declare("->>(json, integer) -> text", partial(_as_text, item)),
-    *declare("#>(json, text[]) -> json", at_path),
-    *declare("#>>(json, text[]) -> text", partial(_as_text, at_path)),
-    *declare("json_extract_path(json, variadic text) -> json", extract_path),
-    *declare("json_extract_path_text(json, variadic text) -> text", partial(_as_text, extract_path)),
-    *declare("json_typeof(json) -> text", typeof),
-    *declare("json_array_elements(json) -> setof json", array_elements),
-    *declare("json_array_elements_text(json) -> setof text", array_elements_text),
-    *declare("json_array_length(json) -> integer", array_length),
-    *declare("json_object_keys(json) -> setof text", object_keys),
-    *declare("json_strip_nulls(json, boolean?) -> json", strip_nulls),
-)
+SIGNATURES: Calls = {
+    "cast(text) -> json": check_syntax,
+    "cast(json) -> jsonb": jsonb_in,
+    "cast(jsonb) -> json": str,
+    "->(json, text) -> json": field,
+    "->>(json, text) -> text": partial(_as_text, field),
+    "->(json, integer) -> json": item,
+    "->>(json, integer) -> text": partial(_as_text, item),
+    "#>(json, text[]) -> json": at_path,
+    "#>>(json, text[]) -> text": partial(_as_text, at_path),
+    "json_extract_path(json, variadic text) -> json": extract_path,
+    "json_extract_path_text(json, variadic text) -> text": partial(_as_text, extract_path),
+    "json_typeof(json) -> text": typeof,
+    "json_array_elements(json) -> setof json": array_elements,
+    "json_array_elements_text(json) -> setof text": array_elements_text,
+    "json_array_length(json) -> integer": array_length,
+    "json_object_keys(json) -> setof text": object_keys,
+    "json_strip_nulls(json, boolean?) -> json": strip_nulls,
+}

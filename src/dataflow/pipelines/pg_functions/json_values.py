@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
-from dataflow.pipelines.pg_functions.float_text import double_in, double_out, real_in, real_out
-from dataflow.pipelines.pg_functions.integers import BITS, fit
+from dataflow.pipelines.pg_functions import numeric
+from dataflow.pipelines.pg_functions.float_text import double_out, real_out
+from dataflow.pipelines.pg_functions.integers import BITS
 from dataflow.pipelines.pg_functions.json_model import get_type, is_scalar, parse, quote, write, write_scalar
 from dataflow.pipelines.pg_functions.jsonb import jsonb_in
-from dataflow.pipelines.pg_functions.signatures import Signature, declare, declare_each
+from dataflow.pipelines.pg_functions.signatures import Calls, for_each
 from dataflow.pipelines.pg_functions.timestamps import show_date, show_timestamp, show_timestamptz
 from dataflow.pipelines.pg_functions.value_text import boolean_to_text, bytea_out
 
@@ -116,60 +117,41 @@ def jsonb_object_agg(documents: list[str], ordered: bool) -> str | None:
     return write(dict(pairs)) if pairs else None
 
 
-def _cast_number(kind: str, document: str) -> Any:
+def _cast(kind: str, convert: Callable[[Any], Any], document: str) -> Any:
+    """Cast a jsonb boolean or number; null is NULL."""
     value = parse(document)
     if value is None:
         return None
-    if not isinstance(value, Decimal):
-        _refuse_cast(value, kind)
-    match kind:
-        case "double":
-            return double_in(write_scalar(value))
-        case "real":
-            return real_in(write_scalar(value))
-        case "numeric":
-            return value
-    return fit(int(value.to_integral_value(ROUND_HALF_UP)), kind)
+    if not isinstance(value, bool if kind == "boolean" else Decimal):
+        found = JSONB_NAMES.get(get_type(value), get_type(value))
+        raise ValueError(f"cannot cast jsonb {found} to type {SQL_NAMES.get(kind, kind)}")
+    return convert(value)
 
 
-def jsonb_to_boolean(document: str) -> bool | None:
-    """Cast a jsonb boolean to boolean."""
-    value = parse(document)
-    if value is None or isinstance(value, bool):
-        return value
-    _refuse_cast(value, "boolean")
+_CASTS: Calls = {"boolean": bool, "numeric": Decimal, "real": numeric.to_real, "double": numeric.to_double}
+_CASTS |= {kind: partial(numeric.to_integer, kind) for kind in BITS}
 
 
-def _refuse_cast(value: Any, kind: str) -> NoReturn:
-    found = get_type(value)
-    raise ValueError(f"cannot cast jsonb {JSONB_NAMES.get(found, found)} to type {SQL_NAMES.get(kind, kind)}")
+def _list_conversions(name: str, converters: Calls, separator: str) -> Calls:
+    arrays = {kind: partial(_array_to_json, convert, separator) for kind, convert in converters.items()}
+    calls = for_each(f"to_{name}({{}}) -> {name}", converters)
+    return calls | for_each(f"to_{name}({{}}[]) -> {name}", arrays)
 
 
-_NUMBERS = (*BITS, "numeric", "real", "double")
-
-
-def _list_conversions() -> Iterator[Signature]:
-    for name, converters, separator in (("json", TO_JSON, ","), ("jsonb", TO_JSONB, ", ")):
-        for kind, convert in converters.items():
-            convert_all = partial(_array_to_json, convert, separator)
-            yield from declare(f"to_{name}({kind}) -> {name}", convert)
-            yield from declare(f"to_{name}({kind}[]) -> {name}", convert_all)
-
-
-SIGNATURES: tuple[Signature, ...] = (
-    *_list_conversions(),
-    *declare("jsonb_build_array() -> jsonb", build_array),
-    *declare("jsonb_build_array(variadic jsonb) -> jsonb", build_array, strict=False),
-    *declare("json_build_array() -> json", build_array),
-    *declare("json_build_array(variadic json) -> json", build_array, strict=False),
-    *declare("jsonb_build_object() -> jsonb", jsonb_build_object),
-    *declare("jsonb_build_object(variadic jsonb) -> jsonb", jsonb_build_object, strict=False),
-    *declare("json_build_object() -> json", json_build_object),
-    *declare("json_build_object(variadic json) -> json", json_build_object, strict=False),
-    *declare_each("cast(jsonb) -> {}", {kind: partial(_cast_number, kind) for kind in _NUMBERS}),
-    *declare("jsonb_agg(jsonb[]) -> jsonb", json_agg),
-    *declare("json_agg(json[]) -> json", json_agg),
-    *declare("jsonb_object_agg of pairs(jsonb[]) -> jsonb", partial(jsonb_object_agg, ordered=False)),
-    *declare("jsonb_object_agg of ordered pairs(jsonb[]) -> jsonb", partial(jsonb_object_agg, ordered=True)),
-    *declare("cast(jsonb) -> boolean", jsonb_to_boolean),
-)
+SIGNATURES: Calls = {
+    **_list_conversions("json", TO_JSON, ","),
+    **_list_conversions("jsonb", TO_JSONB, ", "),
+    "jsonb_build_array() -> jsonb": build_array,
+    "jsonb_build_array(variadic jsonb) -> jsonb with nulls": build_array,
+    "json_build_array() -> json": build_array,
+    "json_build_array(variadic json) -> json with nulls": build_array,
+    "jsonb_build_object() -> jsonb": jsonb_build_object,
+    "jsonb_build_object(variadic jsonb) -> jsonb with nulls": jsonb_build_object,
+    "json_build_object() -> json": json_build_object,
+    "json_build_object(variadic json) -> json with nulls": json_build_object,
+    **for_each("cast(jsonb) -> {}", {kind: partial(_cast, kind, call) for kind, call in _CASTS.items()}),
+    "jsonb_agg(jsonb[]) -> jsonb": json_agg,
+    "json_agg(json[]) -> json": json_agg,
+    "jsonb_object_agg of pairs(jsonb[]) -> jsonb": partial(jsonb_object_agg, ordered=False),
+    "jsonb_object_agg of ordered pairs(jsonb[]) -> jsonb": partial(jsonb_object_agg, ordered=True),
+}

@@ -9,7 +9,7 @@ from typing import Any
 
 from dataflow.pipelines.pg_functions import json_model
 from dataflow.pipelines.pg_functions.json_model import is_scalar, list_pairs, parse, write, write_text
-from dataflow.pipelines.pg_functions.signatures import Signature, comparisons, declare, swapped
+from dataflow.pipelines.pg_functions.signatures import Calls, comparisons, swapped
 
 INDEX = re.compile(r"[ \t-\r]*[-+]?[0-9]+", re.ASCII)
 Path = list[str | None]
@@ -158,32 +158,28 @@ def _found(show: Callable[[Any], str | None], find: Callable[..., Any], document
 
 _contains_document = partial(_of_two, contains)
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("cast(text) -> jsonb", jsonb_in),
-    *declare("->(jsonb, text) -> jsonb", partial(_found, write, get_key)),
-    *declare("->>(jsonb, text) -> text", partial(_found, write_text, get_key)),
-    *declare("->(jsonb, integer) -> jsonb", partial(_found, write, get_item)),
-    *declare("->>(jsonb, integer) -> text", partial(_found, write_text, get_item)),
-    *declare("#>(jsonb, text[]) -> jsonb", partial(_found, write, get_path)),
-    *declare("#>>(jsonb, text[]) -> text", partial(_found, write_text, get_path)),
-    *declare("jsonb_extract_path(jsonb, variadic text) -> jsonb", partial(_found, write, extract_path)),
-    *declare(
-        "jsonb_extract_path_text(jsonb, variadic text) -> text", partial(_found, write_text, extract_path)
-    ),
-    *declare("?(jsonb, text) -> boolean", partial(_of_one, exists)),
-    *declare("?|(jsonb, text[]) -> boolean", partial(exist, any)),
-    *declare("?&(jsonb, text[]) -> boolean", partial(exist, all)),
-    *declare("@>(jsonb, jsonb) -> boolean", _contains_document),
-    *declare("<@(jsonb, jsonb) -> boolean", swapped(_contains_document)),
-    *comparisons("jsonb", partial(_of_two, json_model.compare)),
-    *declare("jsonb_typeof(jsonb) -> text", partial(_of_one, json_model.get_type)),
-    *declare("jsonb_pretty(jsonb) -> text", partial(_of_one, write_pretty)),
-    *declare("jsonb_array_elements(jsonb) -> setof jsonb", partial(list_elements, write)),
-    *declare("jsonb_array_elements_text(jsonb) -> setof text", partial(list_elements, write_text)),
-    *declare("jsonb_array_length(jsonb) -> integer", array_length),
-    *declare("jsonb_object_keys(jsonb) -> setof text", object_keys),
-    *declare("jsonb_each values(jsonb) -> setof jsonb", partial(list_values, write, "jsonb_each")),
-    *declare(
-        "jsonb_each_text values(jsonb) -> setof text", partial(list_values, write_text, "jsonb_each_text")
-    ),
-)
+SIGNATURES: Calls = {
+    "cast(text) -> jsonb": jsonb_in,
+    "->(jsonb, text) -> jsonb": partial(_found, write, get_key),
+    "->>(jsonb, text) -> text": partial(_found, write_text, get_key),
+    "->(jsonb, integer) -> jsonb": partial(_found, write, get_item),
+    "->>(jsonb, integer) -> text": partial(_found, write_text, get_item),
+    "#>(jsonb, text[]) -> jsonb": partial(_found, write, get_path),
+    "#>>(jsonb, text[]) -> text": partial(_found, write_text, get_path),
+    "jsonb_extract_path(jsonb, variadic text) -> jsonb": partial(_found, write, extract_path),
+    "jsonb_extract_path_text(jsonb, variadic text) -> text": partial(_found, write_text, extract_path),
+    "?(jsonb, text) -> boolean": partial(_of_one, exists),
+    "?|(jsonb, text[]) -> boolean": partial(exist, any),
+    "?&(jsonb, text[]) -> boolean": partial(exist, all),
+    "@>(jsonb, jsonb) -> boolean": _contains_document,
+    "<@(jsonb, jsonb) -> boolean": swapped(_contains_document),
+    **comparisons("jsonb", partial(_of_two, json_model.compare)),
+    "jsonb_typeof(jsonb) -> text": partial(_of_one, json_model.get_type),
+    "jsonb_pretty(jsonb) -> text": partial(_of_one, write_pretty),
+    "jsonb_array_elements(jsonb) -> setof jsonb": partial(list_elements, write),
+    "jsonb_array_elements_text(jsonb) -> setof text": partial(list_elements, write_text),
+    "jsonb_array_length(jsonb) -> integer": array_length,
+    "jsonb_object_keys(jsonb) -> setof text": object_keys,
+    "jsonb_each values(jsonb) -> setof jsonb": partial(list_values, write, "jsonb_each"),
+    "jsonb_each_text values(jsonb) -> setof text": partial(list_values, write_text, "jsonb_each_text"),
+}

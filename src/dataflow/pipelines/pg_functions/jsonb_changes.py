@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from dataflow.pipelines.pg_functions.json_model import is_scalar, parse, write
 from dataflow.pipelines.pg_functions.jsonb import Path, read_index
-from dataflow.pipelines.pg_functions.signatures import Signature, declare
+from dataflow.pipelines.pg_functions.signatures import Calls
 
 FAR_BEFORE = -1  # an index before the first element of the array
 
@@ -138,13 +138,13 @@ def _strip(value: Any, in_arrays: bool) -> Any:
     return value
 
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("||(jsonb, jsonb) -> jsonb", concat),
-    *declare("-(jsonb, text) -> jsonb", lambda document, key: delete_keys(document, [key])),
-    *declare("-(jsonb, text[]) -> jsonb", delete_keys),
-    *declare("-(jsonb, integer) -> jsonb", delete_index),
-    *declare("#-(jsonb, text[]) -> jsonb", delete_path),
-    *declare("jsonb_set(jsonb, text[], jsonb, boolean?) -> jsonb", jsonb_set),
-    *declare("jsonb_insert(jsonb, text[], jsonb, boolean?) -> jsonb", jsonb_insert),
-    *declare("jsonb_strip_nulls(jsonb, boolean?) -> jsonb", strip_nulls),
-)
+SIGNATURES: Calls = {
+    "||(jsonb, jsonb) -> jsonb": concat,
+    "-(jsonb, text) -> jsonb": lambda document, key: delete_keys(document, [key]),
+    "-(jsonb, text[]) -> jsonb": delete_keys,
+    "-(jsonb, integer) -> jsonb": delete_index,
+    "#-(jsonb, text[]) -> jsonb": delete_path,
+    "jsonb_set(jsonb, text[], jsonb, boolean?) -> jsonb": jsonb_set,
+    "jsonb_insert(jsonb, text[], jsonb, boolean?) -> jsonb": jsonb_insert,
+    "jsonb_strip_nulls(jsonb, boolean?) -> jsonb": strip_nulls,
+}

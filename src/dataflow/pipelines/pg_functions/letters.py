@@ -11,7 +11,7 @@ from functools import cache
 from itertools import accumulate, chain, repeat
 
 from dataflow.pipelines.pg_functions import letter_tables
-from dataflow.pipelines.pg_functions.signatures import Signature, declare
+from dataflow.pipelines.pg_functions.signatures import Calls
 
 CodePoints = tuple[int, ...]  # in ascending order: the first member, the first nonmember after it, and so on
 
@@ -61,32 +61,34 @@ def overlap(one: CodePoints, other: CodePoints) -> bool:
     )
 
 
-SPACE_SEPARATORS = from_ranges(
-    [(code, code) for code in (0x20, 0xA0, 0x1680, 0x202F, 0x205F, 0x3000)] + [(0x2000, 0x200A)]
-)
-FIXED_CLASSES = {
+_RANGES = {
     "ascii": [(0, 0x7F)],
     "blank": [(9, 9), (32, 32)],
     "cntrl": [(0, 0x1F), (0x7F, 0x9F)],
     "digit": [(48, 57)],
     "xdigit": [(48, 57), (65, 70), (97, 102)],
+    "low line": [(95, 95)],
+    "separator": [
+        (code, code) for code in (32, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000)
+    ],
 }
-CLASS_NAMES = frozenset(FIXED_CLASSES) | {
-    *("alnum", "alpha", "graph", "lower", "print", "punct", "space", "upper", "word")
+_PARTS = {
+    "alpha": ("upper", "lower", "other_alpha"),
+    "alnum": ("alpha", "digit"),
+    "word": ("alnum", "low line"),
+    "graph": ("alnum", "punct", "other_graph"),
+    "print": ("graph", "separator"),
 }
+CLASS_NAMES = {"lower", "punct", "space", "upper", *_RANGES, *_PARTS} - {"low line", "separator"}
 
 
 @cache
 def get_class(name: str) -> CodePoints:
-    """The characters of one of the classes in CLASS_NAMES."""
-    if name in FIXED_CLASSES:
-        return from_ranges(FIXED_CLASSES[name])
-    if name == "alnum":
-        return unite(get_class("alpha"), get_class("digit"))
-    if name == "word":
-        return unite(get_class("alnum"), from_ranges([(95, 95)]))
-    if name == "print":
-        return unite(get_class("graph"), SPACE_SEPARATORS)
+    """The characters of one of the classes in CLASS_NAMES, or of a part of one."""
+    if name in _RANGES:
+        return from_ranges(_RANGES[name])
+    if name in _PARTS:
+        return unite(*map(get_class, _PARTS[name]))
     return _read_set(getattr(letter_tables, name.upper()))
 
 
@@ -139,8 +141,8 @@ def _read_set(written: str) -> CodePoints:
     return tuple(accumulate(chain.from_iterable(distances)))
 
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("lower(text) -> text", lower),
-    *declare("upper(text) -> text", upper),
-    *declare("initcap(text) -> text", initcap),
-)
+SIGNATURES: Calls = {
+    "lower(text) -> text": lower,
+    "upper(text) -> text": upper,
+    "initcap(text) -> text": initcap,
+}

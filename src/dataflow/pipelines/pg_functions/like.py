@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from dataflow.pipelines.pg_functions.letters import lower
 from dataflow.pipelines.pg_functions.regexp import matches, substring_matching
-from dataflow.pipelines.pg_functions.signatures import Signature, declare, negated
+from dataflow.pipelines.pg_functions.signatures import Calls, negated
 
 LIKE_PART = re.compile(r"\\.|.", re.DOTALL)
 ENDS_IN_ESCAPE = "LIKE pattern must not end with escape character"
@@ -145,13 +145,13 @@ class _SimilarPattern:
         return "){1,1}?(" if self._separators == 1 else "){1,1}(?:"
 
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("~~, like(text, text) -> boolean", like),
-    *declare("!~~, notlike(text, text) -> boolean", negated(like)),
-    *declare("~~*(text, text) -> boolean", ilike),
-    *declare("!~~*(text, text) -> boolean", negated(ilike)),
-    *declare("similar_to(text, text, text?) -> boolean", similar_to),
-    *declare("like_escape(text, text) -> text", like_escape),
-    *declare("similar_to_escape(text, text?) -> text", similar_to_escape),
-    *declare("substring(text, text, text) -> text", substring_similar),
-)
+SIGNATURES: Calls = {
+    "~~, like(text, text) -> boolean": like,
+    "!~~, notlike(text, text) -> boolean": negated(like),
+    "~~*(text, text) -> boolean": ilike,
+    "!~~*(text, text) -> boolean": negated(ilike),
+    "similar_to(text, text, text?) -> boolean": similar_to,
+    "like_escape(text, text) -> text": like_escape,
+    "similar_to_escape(text, text?) -> text": similar_to_escape,
+    "substring(text, text, text) -> text": substring_similar,
+}

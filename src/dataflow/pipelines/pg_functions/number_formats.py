@@ -9,10 +9,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from dataflow.pipelines.pg_functions import numeric, numeric_powers
-from dataflow.pipelines.pg_functions.floats import nearest_real, round_even
+from dataflow.pipelines.pg_functions.floats import SPECIAL_NAMES, nearest_real, round_even
 from dataflow.pipelines.pg_functions.format_pictures import NumberPicture, ordinal_of, parse_number_picture
-from dataflow.pipelines.pg_functions.integers import fit
-from dataflow.pipelines.pg_functions.signatures import Signature, declare_each
+from dataflow.pipelines.pg_functions.integers import fit, wrap
+from dataflow.pipelines.pg_functions.signatures import Calls, for_each
 
 ROMAN_WIDTH = 15
 _ROMAN = {1000: "M", 900: "CM", 500: "D", 400: "CD", 100: "C", 90: "XC", 50: "L", 40: "XL"}
@@ -31,19 +31,13 @@ class _Type(NamedTuple):
 def _format(kind: _Type, value: Any, text: str) -> str:
     picture = parse_number_picture(text)
     if "RN" in picture.flags:
-        return _write(picture, write_roman(kind.to_integer(value)), "")
+        return _Writer(picture, write_roman(kind.to_integer(value)), "").write()
     if "EEEE" in picture.flags:
         return kind.write_scientific(value, picture)
     if "V" in picture.flags:
         value = kind.shift(value, picture.shifted)
         picture = picture._replace(before=picture.before + picture.shifted)
     return kind.write(picture, value)
-
-
-def _shift_integer(value: int, digits: int) -> int:
-    """As a 32-bit integer that overflows silently."""
-    factor = 10**digits if 10**digits < 2**31 else -(2**31)
-    return (value * factor + 2**31) % 2**32 - 2**31
 
 
 def _write_integer(picture: NumberPicture, value: int) -> str:
@@ -58,9 +52,8 @@ def _write_float(certain: int, picture: NumberPicture, value: float) -> str:
 
 
 def _fixed(value: float, digits: int) -> str:
-    names = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
     text = f"{value:.{digits}f}"
-    return names.get(text, text)
+    return SPECIAL_NAMES.get(text, text)
 
 
 def _write_scientific(value: Decimal | int, picture: NumberPicture) -> str:
@@ -94,19 +87,13 @@ def _write_number(picture: NumberPicture, text: str) -> str:
     width = len(digits.split(".")[0])
     if width > picture.before:
         digits = "#" * picture.before + "." + "#" * picture.after
-    return _write(picture, digits, sign, max(picture.before - width, 0))
-
-
-def _write(picture: NumberPicture, digits: str, sign: str, padding: int = 0) -> str:
-    if not picture.nodes:
-        return ""
-    return _Writer(picture, digits, sign, padding).write()
+    return _Writer(picture, digits, sign, max(picture.before - width, 0)).write()
 
 
 class _Writer:
     """Formats one number along the nodes of a template."""
 
-    def __init__(self, picture: NumberPicture, digits: str, sign: str, padding: int) -> None:
+    def __init__(self, picture: NumberPicture, digits: str, sign: str, padding: int = 0) -> None:
         self.picture, self.digits, self.sign, self.padding = picture, digits, sign, padding
         self.flags = set(picture.flags)
         self.sign_place = picture.sign_place
@@ -245,7 +232,12 @@ _TYPES = {
         lambda value, digits: numeric.multiply(value, numeric_powers.power(Decimal(10), Decimal(digits))),
         lambda picture, value: _write_number(picture, numeric.show(numeric.round_to(value, picture.after))),
     ),
-    "integer": _Type(int, _write_scientific_float, _shift_integer, _write_integer),
+    "integer": _Type(
+        int,
+        _write_scientific_float,
+        lambda value, digits: wrap(value * (10**digits if 10**digits < 2**31 else -(2**31)), "integer"),
+        _write_integer,
+    ),
     "bigint": _Type(
         int,
         _write_scientific,
@@ -264,8 +256,6 @@ _TYPES["real"] = _TYPES["double"]._replace(
     write=partial(_write_float, 6),
 )
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare_each(
-        "to_char({}, text) -> text", {name: partial(_format, kind) for name, kind in _TYPES.items()}
-    ),
-)
+SIGNATURES: Calls = {
+    **for_each("to_char({}, text) -> text", {name: partial(_format, kind) for name, kind in _TYPES.items()}),
+}

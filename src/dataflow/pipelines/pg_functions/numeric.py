@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 
 from dataflow.pipelines.pg_functions.floats import round_to_real
 from dataflow.pipelines.pg_functions.integers import BITS, SPACE, fit
-from dataflow.pipelines.pg_functions.signatures import Signature, declare, declare_each
+from dataflow.pipelines.pg_functions.signatures import Calls, for_each
 
 WHOLE_DIGITS = 131_072  # before the point
 MAX_SCALE = 16_383  # decimal digits that a value can have
@@ -101,17 +101,11 @@ def divide(left: Decimal, right: Decimal) -> Decimal:
     return divide_to_scale(left, right, select_division_scale(left, right))
 
 
-def divide_whole(left: Decimal, right: Decimal) -> Decimal:
-    """`div`: the quotient truncated to an integer."""
+def _divide_by(call: Callable[[Decimal, Decimal], Decimal], left: Decimal, right: Decimal) -> Decimal:
+    """The quotient truncated to an integer, or its remainder."""
     if not right:
         raise ValueError("division by zero")
-    return checked(EXACT.divide_int(left, right))
-
-
-def modulo(left: Decimal, right: Decimal) -> Decimal:
-    if not right:
-        raise ValueError("division by zero")
-    return checked(EXACT.remainder(left, right))
+    return checked(call(left, right))
 
 
 def round_to(value: Decimal, scale: int = 0) -> Decimal:
@@ -207,30 +201,30 @@ def _checked_float(found: float, value: Decimal, kind: str) -> float:
     return found
 
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("cast(text) -> numeric", parse),
-    *declare("cast(double) -> numeric", from_double),
-    *declare("cast(real) -> numeric", partial(from_double, digits=6)),
-    *declare_each("cast(numeric) -> {}", {kind: partial(to_integer, kind) for kind in BITS}),
-    *declare("cast(numeric) -> double", to_double),
-    *declare("cast(numeric) -> real", to_real),
-    *declare("-(numeric) -> numeric", lambda value: checked(value.copy_negate())),
-    *declare("abs(numeric) -> numeric", Decimal.copy_abs),
-    *declare("sign(numeric) -> numeric", lambda value: Decimal((value > 0) - (value < 0))),
-    *declare("ceil, ceiling(numeric) -> numeric", partial(rescaled, scale=0, rounding=ROUND_CEILING)),
-    *declare("floor(numeric) -> numeric", partial(rescaled, scale=0, rounding=ROUND_FLOOR)),
-    *declare("trim_scale(numeric) -> numeric", lambda value: rescaled(value, minimal_scale(value))),
-    *declare("+(numeric, numeric) -> numeric", add),
-    *declare("-(numeric, numeric) -> numeric", subtract),
-    *declare("*(numeric, numeric) -> numeric", multiply),
-    *declare("/(numeric, numeric) -> numeric", divide),
-    *declare("%, mod(numeric, numeric) -> numeric", modulo),
-    *declare("div(numeric, numeric) -> numeric", divide_whole),
-    *declare("gcd(numeric, numeric) -> numeric", partial(_of_wholes, math.gcd)),
-    *declare("lcm(numeric, numeric) -> numeric", partial(_of_wholes, math.lcm)),
-    *declare("round(numeric, integer?) -> numeric", round_to),
-    *declare("trunc(numeric, integer?) -> numeric", truncate_to),
-    *declare("factorial(bigint) -> numeric", factorial),
-    *declare("scale(numeric) -> integer", scale_of),
-    *declare("min_scale(numeric) -> integer", minimal_scale),
-)
+SIGNATURES: Calls = {
+    "cast(text) -> numeric": parse,
+    "cast(double) -> numeric": from_double,
+    "cast(real) -> numeric": partial(from_double, digits=6),
+    **for_each("cast(numeric) -> {}", {kind: partial(to_integer, kind) for kind in BITS}),
+    "cast(numeric) -> double": to_double,
+    "cast(numeric) -> real": to_real,
+    "-(numeric) -> numeric": lambda value: checked(value.copy_negate()),
+    "abs(numeric) -> numeric": Decimal.copy_abs,
+    "sign(numeric) -> numeric": lambda value: Decimal((value > 0) - (value < 0)),
+    "ceil, ceiling(numeric) -> numeric": partial(rescaled, scale=0, rounding=ROUND_CEILING),
+    "floor(numeric) -> numeric": partial(rescaled, scale=0, rounding=ROUND_FLOOR),
+    "trim_scale(numeric) -> numeric": lambda value: rescaled(value, minimal_scale(value)),
+    "+(numeric, numeric) -> numeric": add,
+    "-(numeric, numeric) -> numeric": subtract,
+    "*(numeric, numeric) -> numeric": multiply,
+    "/(numeric, numeric) -> numeric": divide,
+    "%, mod(numeric, numeric) -> numeric": partial(_divide_by, EXACT.remainder),
+    "div(numeric, numeric) -> numeric": partial(_divide_by, EXACT.divide_int),
+    "gcd(numeric, numeric) -> numeric": partial(_of_wholes, math.gcd),
+    "lcm(numeric, numeric) -> numeric": partial(_of_wholes, math.lcm),
+    "round(numeric, integer?) -> numeric": round_to,
+    "trunc(numeric, integer?) -> numeric": truncate_to,
+    "factorial(bigint) -> numeric": factorial,
+    "scale(numeric) -> integer": scale_of,
+    "min_scale(numeric) -> integer": minimal_scale,
+}

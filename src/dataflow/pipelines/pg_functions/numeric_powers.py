@@ -7,7 +7,7 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from functools import partial
 
 from dataflow.pipelines.pg_functions import numeric
-from dataflow.pipelines.pg_functions.signatures import Signature, declare
+from dataflow.pipelines.pg_functions.signatures import Calls
 
 LOG10_E = 0.434294481903252  # as short as in PostgreSQL's source: its estimates depend on it
 EXP_LIMIT = 6000  # above this exponent, exp overflows or is zero
@@ -181,11 +181,11 @@ def _estimate_log10(value: Decimal) -> float:
     return math.log10(float(int(numeric.EXACT.scaleb(value.copy_abs(), -shift)))) + shift
 
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("sqrt(numeric) -> numeric", square_root),
-    *declare("exp(numeric) -> numeric", exponential),
-    *declare("ln(numeric) -> numeric", natural_logarithm),
-    *declare("log, log10(numeric) -> numeric", partial(logarithm, Decimal(10))),
-    *declare("log(numeric, numeric) -> numeric", logarithm),
-    *declare("power, pow, ^(numeric, numeric) -> numeric", power),
-)
+SIGNATURES: Calls = {
+    "sqrt(numeric) -> numeric": square_root,
+    "exp(numeric) -> numeric": exponential,
+    "ln(numeric) -> numeric": natural_logarithm,
+    "log, log10(numeric) -> numeric": partial(logarithm, Decimal(10)),
+    "log(numeric, numeric) -> numeric": logarithm,
+    "power, pow, ^(numeric, numeric) -> numeric": power,
+}

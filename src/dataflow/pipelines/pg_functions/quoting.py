@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from dataflow.pipelines.pg_functions.integers import read_integer
-from dataflow.pipelines.pg_functions.signatures import Signature, declare
+from dataflow.pipelines.pg_functions.signatures import Calls
 
 PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 
@@ -117,10 +117,10 @@ def _convert(argument: str | None, kind: str) -> str:
     return argument or ""
 
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("quote_ident(text) -> text", quote_ident),
-    *declare("quote_literal(text) -> text", quote_literal),
-    *declare("quote_nullable(text) -> text", quote_nullable, strict=False),
-    *declare("format(text) -> text", format_text, strict=False),
-    *declare("format(text, variadic text) -> text", format_text, strict=False),
-)
+SIGNATURES: Calls = {
+    "quote_ident(text) -> text": quote_ident,
+    "quote_literal(text) -> text": quote_literal,
+    "quote_nullable(text) -> text with nulls": quote_nullable,
+    "format(text) -> text with nulls": format_text,
+    "format(text, variadic text) -> text with nulls": format_text,
+}

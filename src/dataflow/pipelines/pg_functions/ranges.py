@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from dataflow.pipelines.pg_functions import floats, intervals, numeric, timestamps
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare, declare_each
+from dataflow.pipelines.pg_functions.signatures import Calls, Interval, for_each
 
 Number = TypeVar("Number", float, Decimal)
 ZERO_STEP = "step size cannot equal zero"
@@ -97,15 +97,12 @@ _COUNTS = dict.fromkeys(
 _COUNTS |= dict.fromkeys(("real", "double"), partial(count_passed, floats.sort_key))
 _COUNTS |= {"interval": partial(count_passed, intervals.sort_key)}
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("generate_series(integer, integer, integer?) -> setof integer", series_of_integers),
-    *declare("generate_series(bigint, bigint, bigint?) -> setof bigint", series_of_integers),
-    *declare("generate_series(numeric, numeric, numeric?) -> setof numeric", series_of_numeric),
-    *declare_each("generate_series({}, {}, interval) -> setof {}", dict.fromkeys(_STAMPS, _series_of_stamps)),
-    *declare_each("width_bucket({}, {}[]) -> integer", _COUNTS),
-    *declare("width_bucket(double, double, double, integer) -> integer", bucket_of_double),
-    *declare(
-        "width_bucket(numeric, numeric, numeric, integer) -> integer",
-        partial(_find_bucket, _place_of_numeric),
-    ),
-)
+SIGNATURES: Calls = {
+    "generate_series(integer, integer, integer?) -> setof integer": series_of_integers,
+    "generate_series(bigint, bigint, bigint?) -> setof bigint": series_of_integers,
+    "generate_series(numeric, numeric, numeric?) -> setof numeric": series_of_numeric,
+    **for_each("generate_series({}, {}, interval) -> setof {}", dict.fromkeys(_STAMPS, _series_of_stamps)),
+    **for_each("width_bucket({}, {}[]) -> integer", _COUNTS),
+    "width_bucket(double, double, double, integer) -> integer": bucket_of_double,
+    "width_bucket(numeric, numeric, numeric, integer) -> integer": partial(_find_bucket, _place_of_numeric),
+}

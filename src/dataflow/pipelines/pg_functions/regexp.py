@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from dataflow.pipelines.pg_functions.regex.dissection import Spans
 from dataflow.pipelines.pg_functions.regex.flags import Flag, read_options
 from dataflow.pipelines.pg_functions.regex.pattern import Pattern, compile_pattern
-from dataflow.pipelines.pg_functions.signatures import Signature, declare, negated
+from dataflow.pipelines.pg_functions.signatures import Calls, negated
 
 INSTR_DEFAULTS: tuple[Any, ...] = (1, 1, 0, "", 0)
 SUBSTR_DEFAULTS: tuple[Any, ...] = (1, 1, "", 0)
@@ -59,24 +59,15 @@ def regexp_instr(text: str, pattern: str, *rest: Any) -> int:
 
     The rest: start, number, end option, options, group.
     """
-    start, number, end_option, options, group = rest + INSTR_DEFAULTS[len(rest) :]
-    _check("start", start, start > 0)
-    _check("n", number, number > 0)
-    _check("endoption", end_option, end_option in (0, 1))
-    _check("subexpr", group, group >= 0)
-    compiled = compile_pattern(pattern, _read_single_options(options, "regexp_instr"), group > 0)
-    span = _find_span(text, compiled, (start, number, group))
-    return 0 if span is None else span[end_option] + 1
+    rest += INSTR_DEFAULTS[len(rest) :]
+    span = _find_span("regexp_instr", text, pattern, rest)
+    return 0 if span is None else span[rest[2]] + 1
 
 
 def regexp_substr(text: str, pattern: str, *rest: Any) -> str | None:
     """The text of a match or of its group. The rest: start, number, options, group."""
     start, number, options, group = rest + SUBSTR_DEFAULTS[len(rest) :]
-    _check("start", start, start > 0)
-    _check("n", number, number > 0)
-    _check("subexpr", group, group >= 0)
-    compiled = compile_pattern(pattern, _read_single_options(options, "regexp_substr"), group > 0)
-    span = _find_span(text, compiled, (start, number, group))
+    span = _find_span("regexp_substr", text, pattern, (start, number, 0, options, group))
     return None if span is None else text[slice(*span)]
 
 
@@ -170,8 +161,13 @@ def _find_all(compiled: Pattern, text: str, start: int) -> Iterator[Spans]:
         start = end + 1 if begin == end else end
 
 
-def _find_span(text: str, compiled: Pattern, which: tuple[int, int, int]) -> tuple[int, int] | None:
-    start, number, group = which
+def _find_span(function: str, text: str, pattern: str, rest: tuple[Any, ...]) -> tuple[int, int] | None:
+    start, number, end_option, options, group = rest
+    _check("start", start, start > 0)
+    _check("n", number, number > 0)
+    _check("endoption", end_option, end_option in (0, 1))
+    _check("subexpr", group, group >= 0)
+    compiled = compile_pattern(pattern, _read_single_options(options, function), group > 0)
     for count, found in enumerate(_find_all(compiled, text, start - 1), 1):
         if count == number:
             # If the pattern has no groups, the whole match counts as the first.
@@ -199,22 +195,20 @@ def _check(name: str, value: int, is_allowed: bool) -> None:
 _matches_caseless = partial(matches, flags=Flag.ADVANCED | Flag.IGNORE_CASE)
 SPLIT_ARRAY, SPLIT_TABLE = "regexp_split_to_array", "regexp_split_to_table"
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("~(text, text) -> boolean", matches),
-    *declare("!~(text, text) -> boolean", negated(matches)),
-    *declare("~*(text, text) -> boolean", _matches_caseless),
-    *declare("!~*(text, text) -> boolean", negated(_matches_caseless)),
-    *declare("regexp_like(text, text, text?) -> boolean", regexp_like),
-    *declare("regexp_match(text, text, text?) -> text[]", regexp_match),
-    *declare("regexp_matches(text, text, text?) -> setof text[]", regexp_matches),
-    *declare("regexp_split_to_array(text, text, text?) -> text[]", partial(regexp_split, SPLIT_ARRAY)),
-    *declare("regexp_split_to_table(text, text, text?) -> setof text", partial(regexp_split, SPLIT_TABLE)),
-    *declare("substring(text, text) -> text", substring_matching),
-    *declare("regexp_replace(text, text, text, text?) -> text", regexp_replace),
-    *declare("regexp_replace(text, text, text, integer, integer?, text?) -> text", regexp_replace_from),
-    *declare("regexp_count(text, text, integer?, text?) -> integer", regexp_count),
-    *declare(
-        "regexp_instr(text, text, integer?, integer?, integer?, text?, integer?) -> integer", regexp_instr
-    ),
-    *declare("regexp_substr(text, text, integer?, integer?, text?, integer?) -> text", regexp_substr),
-)
+SIGNATURES: Calls = {
+    "~(text, text) -> boolean": matches,
+    "!~(text, text) -> boolean": negated(matches),
+    "~*(text, text) -> boolean": _matches_caseless,
+    "!~*(text, text) -> boolean": negated(_matches_caseless),
+    "regexp_like(text, text, text?) -> boolean": regexp_like,
+    "regexp_match(text, text, text?) -> text[]": regexp_match,
+    "regexp_matches(text, text, text?) -> setof text[]": regexp_matches,
+    "regexp_split_to_array(text, text, text?) -> text[]": partial(regexp_split, SPLIT_ARRAY),
+    "regexp_split_to_table(text, text, text?) -> setof text": partial(regexp_split, SPLIT_TABLE),
+    "substring(text, text) -> text": substring_matching,
+    "regexp_replace(text, text, text, text?) -> text": regexp_replace,
+    "regexp_replace(text, text, text, integer, integer?, text?) -> text": regexp_replace_from,
+    "regexp_count(text, text, integer?, text?) -> integer": regexp_count,
+    "regexp_instr(text, text, integer?, integer?, integer?, text?, integer?) -> integer": regexp_instr,
+    "regexp_substr(text, text, integer?, integer?, text?, integer?) -> text": regexp_substr,
+}

@@ -41,31 +41,29 @@ class Signature:
     is_set: bool = False  # returns a list whose elements are rows
 
 
-_WRITTEN = re.compile(r"(.+?)\((.*)\) -> (setof )?(.+)")
+Calls = dict[str, Callable[..., Any]]
+"""Functions by what they declare: `name(type, optional type?, variadic type) -> type`, or `-> setof type`.
+
+Several names are separated by commas. A function `with nulls` is called even if an argument is NULL.
+"""
+_WRITTEN = re.compile(r"(.+?)\((.*)\) -> (setof )?(.+?)( with nulls)?")
 
 
-def declare(written: str, call: Callable[..., Any], strict: bool = True) -> Iterator[Signature]:
-    """The overloads of `name(type, optional type?, variadic type) -> type`, or `-> setof type`.
-
-    Several names are separated by commas.
-    """
-    found = _WRITTEN.fullmatch(written)
-    assert found, written
-    types = found[2].split(", ") if found[2] else []
-    takes = tuple(kind.removeprefix("variadic ").removesuffix("?") for kind in types)
-    for name in found[1].split(", "):
-        for count in range(len(takes) - found[2].count("?"), len(takes) + 1):
-            yield Signature(
-                name, takes[:count], found[4], call, strict, "variadic " in found[2], found[3] is not None
-            )
+def list_overloads(calls: Calls) -> Iterator[Signature]:
+    """The overloads that the functions declare."""
+    for written, call in calls.items():
+        found = _WRITTEN.fullmatch(written)
+        assert found, written
+        names, types, rows, gives, nulls = found.groups()
+        takes = tuple(re.findall(r"(?:variadic )?([^,? ]+)\??", types))
+        for name in names.split(", "):
+            for count in range(len(takes) - types.count("?"), len(takes) + 1):
+                yield Signature(name, takes[:count], gives, call, not nulls, "variadic" in types, bool(rows))
 
 
-def declare_each(
-    written: str, calls: Mapping[str, Callable[..., Any]], strict: bool = True
-) -> Iterator[Signature]:
-    """The same for several functions; `{}` stands for the type or the names of each."""
-    for key, call in calls.items():
-        yield from declare(written.replace("{}", key), call, strict)
+def for_each(written: str, calls: Mapping[str, Callable[..., Any]]) -> Calls:
+    """The same declaration for several functions; `{}` stands for the type or the names of each."""
+    return {written.replace("{}", key): call for key, call in calls.items()}
 
 
 def swapped(call: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -78,11 +76,11 @@ def negated(call: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     return lambda left, right: not call(left, right)
 
 
-def comparisons(kind: str, compare: Callable[[Any, Any], int]) -> Iterator[Signature]:
+def comparisons(kind: str, compare: Callable[[Any, Any], int]) -> Calls:
     """The comparison operators of a type, by a function that returns -1, 0 or 1."""
     tests = {"=": eq, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
     calls = {name: partial(_compare, compare, test) for name, test in tests.items()}
-    return declare_each(f"{{}}({kind}, {kind}) -> boolean", calls)
+    return for_each(f"{{}}({kind}, {kind}) -> boolean", calls)
 
 
 def _compare(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import zip_longest
 
-from dataflow.pipelines.pg_functions.signatures import Signature, declare
+from dataflow.pipelines.pg_functions.signatures import Calls
 
 LARGEST = 0x3FFFFFFF  # bytes per value
 LARGEST_INTEGER = 2**31 - 1
@@ -130,33 +130,33 @@ def is_normalized(text: str, form: str = "NFC") -> bool:
     return normalize(text, form) == text
 
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("length, char_length, character_length(text) -> integer", len),
-    *declare("octet_length(text) -> integer", octet_length),
-    *declare("bit_length(text) -> integer", lambda text: octet_length(text) * 8),
-    *declare("octet_length, length(bytea) -> integer", len),
-    *declare("left(text, integer) -> text", lambda text, count: text[:count]),
-    *declare("right(text, integer) -> text", right),
-    *declare("lpad(text, integer, text?) -> text", lpad),
-    *declare("rpad(text, integer, text?) -> text", rpad),
-    *declare("repeat(text, integer) -> text", repeat),
-    *declare("reverse(text) -> text", lambda text: text[::-1]),
-    *declare("btrim(text, text?) -> text", partial(_trim, str.strip)),
-    *declare("ltrim(text, text?) -> text", partial(_trim, str.lstrip)),
-    *declare("rtrim(text, text?) -> text", partial(_trim, str.rstrip)),
-    *declare("replace(text, text, text) -> text", replace),
-    *declare("translate(text, text, text) -> text", translate),
-    *declare("split_part(text, text, integer) -> text", split_part),
-    *declare("strpos(text, text) -> integer", lambda text, wanted: text.find(wanted) + 1),
-    *declare("position(text, text) -> integer", lambda wanted, text: text.find(wanted) + 1),
-    *declare("starts_with, ^@(text, text) -> boolean", str.startswith),
-    *declare("substr, substring(text, integer, integer?) -> text", substr),
-    *declare("overlay(text, text, integer, integer?) -> text", overlay),
-    *declare("ascii(text) -> integer", lambda text: ord(text[0]) if text else 0),
-    *declare("chr(integer) -> text", chr_of),
-    *declare("concat(variadic text) -> text", partial(concat_ws, ""), strict=False),
-    *declare("concat_ws(text, variadic text) -> text", concat_ws, strict=False),
-    *declare("||(text, text) -> text", operator.add),
-    *declare("normalize(text, text?) -> text", normalize),
-    *declare("is_normalized(text, text?) -> boolean", is_normalized),
-)
+SIGNATURES: Calls = {
+    "length, char_length, character_length(text) -> integer": len,
+    "octet_length(text) -> integer": octet_length,
+    "bit_length(text) -> integer": lambda text: octet_length(text) * 8,
+    "octet_length, length(bytea) -> integer": len,
+    "left(text, integer) -> text": lambda text, count: text[:count],
+    "right(text, integer) -> text": right,
+    "lpad(text, integer, text?) -> text": lpad,
+    "rpad(text, integer, text?) -> text": rpad,
+    "repeat(text, integer) -> text": repeat,
+    "reverse(text) -> text": lambda text: text[::-1],
+    "btrim(text, text?) -> text": partial(_trim, str.strip),
+    "ltrim(text, text?) -> text": partial(_trim, str.lstrip),
+    "rtrim(text, text?) -> text": partial(_trim, str.rstrip),
+    "replace(text, text, text) -> text": replace,
+    "translate(text, text, text) -> text": translate,
+    "split_part(text, text, integer) -> text": split_part,
+    "strpos(text, text) -> integer": lambda text, wanted: text.find(wanted) + 1,
+    "position(text, text) -> integer": lambda wanted, text: text.find(wanted) + 1,
+    "starts_with, ^@(text, text) -> boolean": str.startswith,
+    "substr, substring(text, integer, integer?) -> text": substr,
+    "overlay(text, text, integer, integer?) -> text": overlay,
+    "ascii(text) -> integer": lambda text: ord(text[0]) if text else 0,
+    "chr(integer) -> text": chr_of,
+    "concat(variadic text) -> text with nulls": partial(concat_ws, ""),
+    "concat_ws(text, variadic text) -> text with nulls": concat_ws,
+    "||(text, text) -> text": operator.add,
+    "normalize(text, text?) -> text": normalize,
+    "is_normalized(text, text?) -> boolean": is_normalized,
+}

@@ -11,7 +11,7 @@ from dataflow.pipelines.pg_functions.datetime_fields import DAYS, MONTHS
 from dataflow.pipelines.pg_functions.format_pictures import Node, ordinal_of, parse_picture
 from dataflow.pipelines.pg_functions.integers import cut, modulo
 from dataflow.pipelines.pg_functions.intervals import DAY
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare
+from dataflow.pipelines.pg_functions.signatures import Calls, Interval
 
 ROMAN = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"]
 _FRACTIONS = {"MS": 3, "US": 6, **{f"FF{digits}": digits for digits in range(1, 7)}}
@@ -106,8 +106,7 @@ def _signed(number: int, digits: int, sign_of: int) -> tuple[int, int]:
 
 
 def _last_digits(year: int, digits: int, sign_of: int) -> tuple[int, int]:
-    found = modulo(year, 10**digits)
-    return _signed(found, digits, sign_of)
+    return _signed(modulo(year, 10**digits), digits, sign_of)
 
 
 # The number that a keyword shows, and its width when padded with zeros.
@@ -147,8 +146,7 @@ def _filled(number: int, width: int) -> tuple[int, int]:
 
 
 def _twelve_hours(hour: int) -> tuple[int, int]:
-    found = modulo(hour, 12) or 12
-    return _signed(found, 2, hour)
+    return _signed(modulo(hour, 12) or 12, 2, hour)
 
 
 def _cased(text: str, node: Node) -> str:
@@ -222,11 +220,9 @@ def iso_date_of(year: int, month: int, day: int) -> tuple[int, int, int]:
     return year, cut(julian - start, 7) + 1, julian - start + 1
 
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare(
-        "to_char(timestamp, text) -> text", lambda micros, picture: _format(_take_apart(micros, ""), picture)
-    ),
-    *declare("to_char(timestamptz, text) -> text", format_timestamptz),
-    *declare("to_char(date, text) -> text", lambda days, picture: format_timestamptz(days * DAY, picture)),
-    *declare("to_char(interval, text) -> text", format_interval),
-)
+SIGNATURES: Calls = {
+    "to_char(timestamp, text) -> text": lambda micros, picture: _format(_take_apart(micros, ""), picture),
+    "to_char(timestamptz, text) -> text": format_timestamptz,
+    "to_char(date, text) -> text": lambda days, picture: format_timestamptz(days * DAY, picture),
+    "to_char(interval, text) -> text": format_interval,
+}

@@ -10,9 +10,9 @@ from typing import Any
 
 from dataflow.pipelines.pg_functions import civil, intervals
 from dataflow.pipelines.pg_functions.datetime_text import parse_date, parse_timestamp, parse_timestamptz
-from dataflow.pipelines.pg_functions.floats import round_even
+from dataflow.pipelines.pg_functions.floats import SPECIAL_NAMES, round_even
 from dataflow.pipelines.pg_functions.integers import cut
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare, declare_each, swapped
+from dataflow.pipelines.pg_functions.signatures import Calls, Interval, for_each, swapped
 from dataflow.pipelines.pg_functions.zones import zone_for_making
 
 
@@ -121,7 +121,8 @@ def make_timestamp(*parts: float) -> int:
     astronomical = _valid_year(year, month, day, shown)
     if not civil.is_julian(astronomical, month):
         raise ValueError(f"date out of range: {shown}")
-    time = f"{hour}:{minute:02d}:{_seconds_text(seconds)}"
+    written = f"{seconds:g}"  # like C's %02g
+    time = f"{hour}:{minute:02d}:{SPECIAL_NAMES.get(written, written.zfill(2))}"
     if _time_overflows(hour, minute, seconds):
         raise ValueError(f"time field value out of range: {time}")
     micros = civil.to_days(astronomical, month, day) * intervals.DAY
@@ -149,25 +150,12 @@ def _valid_year(year: int, month: int, day: int, shown: str) -> int:
 
 
 def _time_overflows(hour: int, minute: int, seconds: float) -> bool:
-    if not (0 <= hour <= 24 and 0 <= minute <= 59) or math.isnan(seconds) or not 0 <= seconds <= 60:
-        return True
-    micros = round_even(seconds * 1_000_000.0)
-    return (
-        micros < 0
-        or micros > 60 * intervals.SECOND
-        or civil.clock(hour, minute, 0, int(micros)) > intervals.DAY
-    )
+    is_possible = 0 <= hour <= 24 and 0 <= minute <= 59 and 0 <= seconds <= 60  # NaN is not
+    return not is_possible or civil.clock(hour, minute, 0, int(round_even(seconds * 1e6))) > intervals.DAY
 
 
 def _date_text(year: int, month: int, day: int) -> str:
     return f"{year}-{month:02d}-{day:02d}"
-
-
-def _seconds_text(seconds: float) -> str:
-    """Format like C's %02g."""
-    text = f"{seconds:g}"
-    names = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
-    return names.get(text, text.zfill(2))
 
 
 def from_epoch(seconds: float) -> int:
@@ -207,40 +195,31 @@ def _ordered(start: int | None, end: int | None) -> tuple[int | None, int | None
 
 _STAMPS = ("timestamp", "timestamptz")
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("cast(text) -> date", parse_date),
-    *declare("cast(text) -> timestamp", parse_timestamp),
-    *declare("cast(text) -> timestamptz", parse_timestamptz),
-    *declare("cast(date) -> text", show_date),
-    *declare("cast(timestamp) -> text", show_timestamp),
-    *declare("cast(timestamptz) -> text", show_timestamptz),
-    *declare("+(date, integer) -> date", add_days),
-    *declare("+(integer, date) -> date", swapped(add_days)),
-    *declare("-(date, integer) -> date", lambda days, count: add_days(days, -count)),
-    *declare("-(date, date) -> integer", operator.sub),
-    *declare("+(date, interval) -> timestamp", partial(_from_midnight, add_interval)),
-    *declare("+(interval, date) -> timestamp", swapped(partial(_from_midnight, add_interval))),
-    *declare("-(date, interval) -> timestamp", partial(_from_midnight, subtract_interval)),
-    *declare("isfinite(date) -> boolean", intervals.is_finite),
-    *declare("make_date(integer, integer, integer) -> date", make_date),
-    *declare(
-        "make_timestamp(integer, integer, integer, integer, integer, double) -> timestamp", make_timestamp
-    ),
-    *declare(
-        "make_timestamptz(integer, integer, integer, integer, integer, double) -> timestamptz",
-        make_timestamptz,
-    ),
-    *declare(
-        "make_timestamptz(integer, integer, integer, integer, integer, double, text) -> timestamptz",
-        make_timestamptz,
-    ),
-    *declare("to_timestamp(double) -> timestamptz", from_epoch),
-    *declare_each("+({}, interval) -> {}", dict.fromkeys(_STAMPS, add_interval)),
-    *declare_each("+(interval, {}) -> {}", dict.fromkeys(_STAMPS, swapped(add_interval))),
-    *declare_each("-({}, interval) -> {}", dict.fromkeys(_STAMPS, subtract_interval)),
-    *declare_each("-({}, {}) -> interval", dict.fromkeys(_STAMPS, timestamp_difference)),
-    *declare_each("age({}, {}) -> interval", dict.fromkeys(_STAMPS, age)),
-    *declare_each("date_bin(interval, {}, {}) -> {}", dict.fromkeys(_STAMPS, bin_timestamp)),
-    *declare_each("isfinite({}) -> boolean", dict.fromkeys(_STAMPS, intervals.is_finite)),
-    *declare_each("overlaps({}, {}, {}, {}) -> boolean", dict.fromkeys(_STAMPS, overlaps), strict=False),
-)
+SIGNATURES: Calls = {
+    "cast(text) -> date": parse_date,
+    "cast(text) -> timestamp": parse_timestamp,
+    "cast(text) -> timestamptz": parse_timestamptz,
+    "cast(date) -> text": show_date,
+    "cast(timestamp) -> text": show_timestamp,
+    "cast(timestamptz) -> text": show_timestamptz,
+    "+(date, integer) -> date": add_days,
+    "+(integer, date) -> date": swapped(add_days),
+    "-(date, integer) -> date": lambda days, count: add_days(days, -count),
+    "-(date, date) -> integer": operator.sub,
+    "+(date, interval) -> timestamp": partial(_from_midnight, add_interval),
+    "+(interval, date) -> timestamp": swapped(partial(_from_midnight, add_interval)),
+    "-(date, interval) -> timestamp": partial(_from_midnight, subtract_interval),
+    "isfinite(date) -> boolean": intervals.is_finite,
+    "make_date(integer, integer, integer) -> date": make_date,
+    f"make_timestamp({'integer, ' * 5}double) -> timestamp": make_timestamp,
+    f"make_timestamptz({'integer, ' * 5}double, text?) -> timestamptz": make_timestamptz,
+    "to_timestamp(double) -> timestamptz": from_epoch,
+    **for_each("+({}, interval) -> {}", dict.fromkeys(_STAMPS, add_interval)),
+    **for_each("+(interval, {}) -> {}", dict.fromkeys(_STAMPS, swapped(add_interval))),
+    **for_each("-({}, interval) -> {}", dict.fromkeys(_STAMPS, subtract_interval)),
+    **for_each("-({}, {}) -> interval", dict.fromkeys(_STAMPS, timestamp_difference)),
+    **for_each("age({}, {}) -> interval", dict.fromkeys(_STAMPS, age)),
+    **for_each("date_bin(interval, {}, {}) -> {}", dict.fromkeys(_STAMPS, bin_timestamp)),
+    **for_each("isfinite({}) -> boolean", dict.fromkeys(_STAMPS, intervals.is_finite)),
+    **for_each("overlaps({}, {}, {}, {}) -> boolean with nulls", dict.fromkeys(_STAMPS, overlaps)),
+}

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 from dataflow.pipelines.pg_functions.floats import INFINITY, NAN, divide, multiply
-from dataflow.pipelines.pg_functions.signatures import Signature, declare, declare_each
+from dataflow.pipelines.pg_functions.signatures import Calls, for_each
 
 _DEGREE = 0.0174532925199432957692
 
@@ -148,9 +148,9 @@ _FUNCTIONS: dict[str, Callable[[float], float]] = {
     "radians": lambda value: multiply(value, _DEGREE),
 }
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare_each("{}(double) -> double", _FUNCTIONS),
-    *declare("atan2(double, double) -> double", math.atan2),
-    *declare("atan2d(double, double) -> double", lambda y, x: math.atan2(y, x) / _ATAN_ONE * 45.0),
-    *declare("pi() -> double", lambda: math.pi),
-)
+SIGNATURES: Calls = {
+    **for_each("{}(double) -> double", _FUNCTIONS),
+    "atan2(double, double) -> double": math.atan2,
+    "atan2d(double, double) -> double": lambda y, x: math.atan2(y, x) / _ATAN_ONE * 45.0,
+    "pi() -> double": lambda: math.pi,
+}

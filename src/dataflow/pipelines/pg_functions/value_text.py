@@ -7,7 +7,7 @@ import hashlib
 import re
 
 from dataflow.pipelines.pg_functions.integers import SPACE
-from dataflow.pipelines.pg_functions.signatures import Signature, declare
+from dataflow.pipelines.pg_functions.signatures import Calls
 
 UUID = re.compile(r"(\{)?((?:[0-9a-fA-F]{4}-?){7}[0-9a-fA-F]{4})(?(1)\})")
 HEX_PAIR = re.compile(r"[^ \n\t\r].?", re.DOTALL)
@@ -172,20 +172,20 @@ def unistr(text: str) -> str:
     return "".join(written)
 
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("cast(text) -> boolean", boolean_in),
-    *declare("cast(text) -> uuid", uuid_in),
-    *declare("cast(text) -> bytea", bytea_in),
-    *declare("cast(bytea) -> text", bytea_out),
-    *declare("encode(bytea, text) -> text", encode),
-    *declare("decode(text, text) -> bytea", decode),
-    *declare("md5(text) -> text", md5),
-    *declare("md5(bytea) -> text", md5),
-    *declare("sha224(bytea) -> bytea", lambda data: hashlib.sha224(data).digest()),
-    *declare("sha256(bytea) -> bytea", lambda data: hashlib.sha256(data).digest()),
-    *declare("sha384(bytea) -> bytea", lambda data: hashlib.sha384(data).digest()),
-    *declare("sha512(bytea) -> bytea", lambda data: hashlib.sha512(data).digest()),
-    *declare("convert_to utf8(text) -> bytea", str.encode),
-    *declare("convert_from utf8(bytea) -> text", decode_utf8),
-    *declare("unistr(text) -> text", unistr),
-)
+SIGNATURES: Calls = {
+    "cast(text) -> boolean": boolean_in,
+    "cast(text) -> uuid": uuid_in,
+    "cast(text) -> bytea": bytea_in,
+    "cast(bytea) -> text": bytea_out,
+    "encode(bytea, text) -> text": encode,
+    "decode(text, text) -> bytea": decode,
+    "md5(text) -> text": md5,
+    "md5(bytea) -> text": md5,
+    "sha224(bytea) -> bytea": lambda data: hashlib.sha224(data).digest(),
+    "sha256(bytea) -> bytea": lambda data: hashlib.sha256(data).digest(),
+    "sha384(bytea) -> bytea": lambda data: hashlib.sha384(data).digest(),
+    "sha512(bytea) -> bytea": lambda data: hashlib.sha512(data).digest(),
+    "convert_to utf8(text) -> bytea": str.encode,
+    "convert_from utf8(bytea) -> text": decode_utf8,
+    "unistr(text) -> text": unistr,
+}

@@ -11,7 +11,7 @@ from dataflow.pipelines.pg_functions.datetime_fields import Malformed
 from dataflow.pipelines.pg_functions.integers import cut
 from dataflow.pipelines.pg_functions.intervals import SECOND
 from dataflow.pipelines.pg_functions.intervals import show as show_interval
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature, declare
+from dataflow.pipelines.pg_functions.signatures import Calls, Interval
 from dataflow.pipelines.pg_functions.zone_rules import LocalTime, Zone, load_zone
 
 # PostgreSQL's default set: minutes ahead of UTC and the abbreviations for that offset, those of a summer time
@@ -172,15 +172,13 @@ def _interval_offset(zone: Interval) -> int:
     return cut(zone.micros, SECOND) * SECOND
 
 
-SIGNATURES: tuple[Signature, ...] = (
-    *declare("timezone(text, timestamptz) -> timestamp", to_local),
-    *declare("timezone(text, timestamp) -> timestamptz", from_local),
-    *declare(
-        "timezone(interval, timestamptz) -> timestamp",
-        lambda zone, micros: check_timestamp(micros + _interval_offset(zone)),
+SIGNATURES: Calls = {
+    "timezone(text, timestamptz) -> timestamp": to_local,
+    "timezone(text, timestamp) -> timestamptz": from_local,
+    "timezone(interval, timestamptz) -> timestamp": lambda zone, micros: check_timestamp(
+        micros + _interval_offset(zone)
     ),
-    *declare(
-        "timezone(interval, timestamp) -> timestamptz",
-        lambda zone, micros: check_timestamp(micros - _interval_offset(zone)),
+    "timezone(interval, timestamp) -> timestamptz": lambda zone, micros: check_timestamp(
+        micros - _interval_offset(zone)
     ),
-)
+}

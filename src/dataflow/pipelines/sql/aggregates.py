@@ -133,20 +133,17 @@ def _average(work: Work, node: exp.Anonymous) -> Typed:
     return call_function(work, "/", [total, exact_text(count)], node)
 
 
-def _extreme(word: str) -> Handler:
-    def handle(work: Work, node: exp.Anonymous) -> Typed:
-        _, value = _argument(work, node)
-        value = cast(work, value, TEXT, node) if value.type.name == "unknown" else value
-        if value.type.name not in _SORTABLE:
-            work.refuse(node, f"is not supported on Spark for values of type {value.type.postgres}")
-        kind = without_length(value.type)
-        kind = TEXT if kind.name == "varchar" else kind
-        key = sort_key(work, value, node)
-        if key == value.sql:
-            return Typed(f"{word}({_fed(work, value.sql)}){work.over}", kind)
-        return Typed(f"{word}_BY({value.sql}, {_fed(work, key)}){work.over}", kind)
-
-    return handle
+def _extreme(work: Work, node: exp.Anonymous) -> Typed:
+    word, (_, value) = node.name.upper(), _argument(work, node)
+    value = cast(work, value, TEXT, node) if value.type.name == "unknown" else value
+    if value.type.name not in _SORTABLE:
+        work.refuse(node, f"is not supported on Spark for values of type {value.type.postgres}")
+    kind = without_length(value.type)
+    kind = TEXT if kind.name == "varchar" else kind
+    key = sort_key(work, value, node)
+    if key == value.sql:
+        return Typed(f"{word}({_fed(work, value.sql)}){work.over}", kind)
+    return Typed(f"{word}_BY({value.sql}, {_fed(work, key)}){work.over}", kind)
 
 
 def _of_one_kind(word: str, names: tuple[str, ...], wanted: str) -> Handler:
@@ -173,12 +170,10 @@ def _text_list(work: Work, node: exp.GroupConcat) -> Typed:
     return Typed(f"ARRAY_JOIN({items.sql}, {text_literal(separator.constant)})", TEXT)
 
 
-def _json_list(name: str) -> Handler:
-    def handle(work: Work, node: exp.Anonymous) -> Typed:
-        items = _ordered_items(work, node, _only(work, node), keep_nulls=True, json=name.removesuffix("_agg"))
-        return call_function(work, name, [items], node)
-
-    return handle
+def _json_list(work: Work, node: exp.Anonymous) -> Typed:
+    name = node.name.lower()
+    items = _ordered_items(work, node, _only(work, node), keep_nulls=True, json=name.removesuffix("_agg"))
+    return call_function(work, name, [items], node)
 
 
 def _json_object(work: Work, node: exp.Anonymous) -> Typed:
@@ -321,14 +316,12 @@ AGGREGATES: dict[str, Handler] = {
     "count": _count,
     "sum": _sum,
     "avg": _average,
-    "min": _extreme("MIN"),
-    "max": _extreme("MAX"),
+    **dict.fromkeys(("min", "max"), _extreme),
     "bool_and": _of_one_kind("BOOL_AND", ("boolean",), "conditions"),
     "bool_or": _of_one_kind("BOOL_OR", ("boolean",), "conditions"),
     "every": _of_one_kind("BOOL_AND", ("boolean",), "conditions"),
     "array_agg": lambda work, node: _ordered_items(work, node, _only(work, node), keep_nulls=True),
-    "jsonb_agg": _json_list("jsonb_agg"),
-    "json_agg": _json_list("json_agg"),
+    **dict.fromkeys(("jsonb_agg", "json_agg"), _json_list),
     "jsonb_object_agg": _json_object,
     "bit_and": _of_one_kind("BIT_AND", INTEGERS, "integers"),
     "bit_or": _of_one_kind("BIT_OR", INTEGERS, "integers"),

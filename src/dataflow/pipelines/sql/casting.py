@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from functools import partial
 
 from sqlglot import exp
 
 from dataflow.errors import BadInput
+from dataflow.pipelines.pg_functions.numeric import parse as parse_numeric
 from dataflow.pipelines.pg_functions.signatures import Signature
 from dataflow.pipelines.sql.calls import convert_items, function_of, guarded, receive, send
 from dataflow.pipelines.sql.catalogue import Match, find_cast, find_function, instead_of
@@ -50,21 +50,10 @@ _HINTS = {
     '"char"': "; write text",
 }
 # With literals after the first argument, these accept any text.
-_SAFE: tuple[str, ...] = (
-    "~",
-    "~*",
-    "!~",
-    "!~*",
-    "~~",
-    "~~*",
-    "lower",
-    "upper",
-    "initcap",
-    "btrim",
-    "ltrim",
-    "rtrim",
+_SAFE = (
+    *("~", "~*", "!~", "!~*", "~~", "~~*", "lower", "upper", "initcap", "btrim", "ltrim", "rtrim"),
+    *("left", "right", "replace", "reverse", "translate", "strpos", "starts_with", "^@", "md5"),
 )
-_SAFE += ("left", "right", "replace", "reverse", "translate", "strpos", "starts_with", "^@", "md5")
 # A cast to real that fails on overflow and underflow, as in PostgreSQL.
 _IN_REAL = "CASE WHEN {lost} THEN RAISE_ERROR('value out of range: overflow or underflow') ELSE {real} END"
 
@@ -94,7 +83,11 @@ def cast(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
     if value.type.name == target.name == "bpchar" and not target.length:
         return Typed(value.sql, target)  # with its padding
     if target.name in TEXTS:
-        return _fit_length(to_text(work, value, node), target)
+        text = to_text(work, value, node)
+        if not target.length:
+            return Typed(text.sql, target, text.constant)
+        cut = f"SUBSTRING({text.sql}, 1, {target.length})"
+        return Typed(f"RPAD({cut}, {target.length}, ' ')" if target.name == "bpchar" else cut, target)
     if target.name == "numeric":
         return _to_numeric(work, value, target, node)
     if value.type.element and target.element:
@@ -140,8 +133,8 @@ def _by_catalogue(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> 
 def _read_array(work: Work, text: str, element: SqlType, node: exp.Expr) -> Typed:
     """Cast an array literal element by element."""
     element = NUMERIC if element.name == "numeric" and not element.declared else element
-    items = list_items(work, Typed("", SqlType("array", element=element), text), node)
     kind = SqlType("array", element=element)
+    items = list_items(work, Typed("", kind, text), node)
     return Typed(f"CAST(ARRAY({', '.join(item.sql for item in items)}) AS {kind.spark})", kind, text)
 
 
@@ -157,18 +150,13 @@ def list_items(work: Work, array: Typed, node: exp.Expr) -> list[Typed]:
 
 
 def _recast_items(work: Work, value: Typed, elements: tuple[SqlType, SqlType], node: exp.Expr) -> Typed:
-    """Cast an array to another element type, as far as Spark supports it."""
-    used, target = dict(work.used), SqlType("array", element=elements[1])
-    item = cast(work, Typed("e", elements[0]), elements[1], node)
-    if item.calls_python:
-        work.used = used
-        return _recast_by_python(work, value, elements, node)
-    return Typed(f"TRANSFORM({value.sql}, e -> {item.sql})" if item.sql != "e" else value.sql, target)
-
-
-def _recast_by_python(work: Work, value: Typed, elements: tuple[SqlType, SqlType], node: exp.Expr) -> Typed:
-    """Cast an array in Python, which gets the whole array: Spark does not call it per element."""
-    (source, wanted), target = elements, SqlType("array", element=elements[1])
+    """Cast an array to another element type: in Spark as far as it supports that, else in Python."""
+    used, (source, wanted), target = dict(work.used), elements, SqlType("array", element=elements[1])
+    item = cast(work, Typed("e", source), wanted, node)
+    if not item.calls_python:
+        return Typed(f"TRANSFORM({value.sql}, e -> {item.sql})" if item.sql != "e" else value.sql, target)
+    # Spark does not call Python per element, so it gets the whole array.
+    work.used = used
     if source.is_decimal:
         value = Typed(f"TRANSFORM({value.sql}, e -> CAST(e AS STRING))", SqlType("array", element=NUMERIC))
     signature = find_cast(source.family, wanted.family)
@@ -193,13 +181,6 @@ def to_text(work: Work, value: Typed, node: exp.Expr) -> Typed:
     return _by_catalogue(work, value, TEXT, node)
 
 
-def _fit_length(value: Typed, target: SqlType) -> Typed:
-    if not target.length:
-        return Typed(value.sql, target, value.constant)
-    cut = f"SUBSTRING({value.sql}, 1, {target.length})"
-    return Typed(f"RPAD({cut}, {target.length}, ' ')" if target.name == "bpchar" else cut, target)
-
-
 def exact_text(value: Typed) -> Typed:
     """Format a numeric or integer as PostgreSQL does."""
     if value.type.is_exact_text:
@@ -211,7 +192,10 @@ def _to_numeric(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Ty
     found = value
     if not value.type.is_exact:
         if value.constant is not None and value.type.name == "unknown":
-            found = _numeric_literal(work, value.constant, node)
+            try:
+                found = number_constant(parse_numeric(value.constant))
+            except (ValueError, ArithmeticError) as error:
+                work.refuse(node, f"contains {value.constant!r}: {error}")
         else:
             found = _by_catalogue(work, value, NUMERIC, node)
     elif value.type.is_integer:
@@ -221,15 +205,6 @@ def _to_numeric(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Ty
         # Without precision the cast has no effect in PostgreSQL: the source's digits stay.
         return Typed(found.sql, without_length(found.type), found.constant)
     return Typed(f"CAST({found.sql} AS {target.spark})", target)
-
-
-def _numeric_literal(work: Work, text: str, node: exp.Expr) -> Typed:
-    signature = find_cast("text", "numeric")
-    try:
-        number = signature.call(text) if signature else Decimal(text)
-    except (ValueError, ArithmeticError) as error:
-        work.refuse(node, f"contains {text!r}: {error}")
-    return number_constant(number)
 
 
 def unify(work: Work, values: list[Typed], node: exp.Expr) -> list[Typed]:

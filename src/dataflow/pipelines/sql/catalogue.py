@@ -14,7 +14,7 @@ from pkgutil import iter_modules
 from dataflow.model.record import record
 from dataflow.model.wording import did_you_mean
 from dataflow.pipelines import pg_functions
-from dataflow.pipelines.pg_functions.signatures import ANY, ANY_ARRAY, Signature
+from dataflow.pipelines.pg_functions.signatures import ANY, ANY_ARRAY, Signature, list_overloads
 
 _NUMBERS = ("smallint", "integer", "bigint", "numeric", "real", "double")
 _TIMES = ("date", "timestamp", "timestamptz")
@@ -60,7 +60,7 @@ class Match:
 def _signatures() -> dict[str, tuple[Signature, ...]]:
     found: dict[str, list[Signature]] = defaultdict(list)
     for module in iter_modules(pg_functions.__path__, f"{pg_functions.__name__}."):
-        for signature in getattr(import_module(module.name), "SIGNATURES", ()):
+        for signature in list_overloads(getattr(import_module(module.name), "SIGNATURES", {})):
             found[signature.name].append(signature)
     return {name: tuple(each) for name, each in found.items()}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import reduce
 
 from sqlglot import exp
@@ -12,7 +11,7 @@ from dataflow.pipelines.sql.comparison import COMPARISONS, compare, compare_rows
 from dataflow.pipelines.sql.precedence import is_quantified
 from dataflow.pipelines.sql.subqueries import compare_with_query, in_query, is_row
 from dataflow.pipelines.sql.types import BOOLEAN, NUMERIC, TEXT, SqlType, without_length
-from dataflow.pipelines.sql.work import Handler, Typed, Work
+from dataflow.pipelines.sql.work import Handler, Scope, Typed, Work
 
 _NESTED = 100  # conditions that may be nested without exhausting the stack of Spark's parser
 
@@ -25,14 +24,14 @@ def condition(work: Work, node: exp.Expr) -> str:
     return _only_boolean(work, value, node)
 
 
-def conditions_by_side(work: Work, node: exp.Expr, sides: Callable[[exp.Expr], set[str]]) -> str:
+def conditions_by_side(work: Work, node: exp.Expr, side: Scope) -> str:
     """Join conditions by AND, each guarded by the earlier ones that need no further side of the join.
 
     Spark evaluates our functions before a join, when the other side is not yet available.
     """
-    found: list[tuple[str, set[str]]] = []
+    found: list[tuple[str, set[bool]]] = []
     for part in list_conditions(node):
-        needed = sides(part)
+        needed = {side.is_own(column) for column in part.find_all(exp.Column)}
         earlier = [test for test, others in found if others <= needed]
         with work.holding(guards=[*work.guards, *earlier]):
             found.append((f"({condition(work, part)})", needed))
@@ -169,24 +168,18 @@ def _distinct_from(work: Work, node: exp.NullSafeNEQ) -> Typed:
 
 
 def _is(work: Work, node: exp.Is) -> Typed:
-    if is_row(node.this) and isinstance(node.expression, exp.Null):
-        return _row_is_null(work, node)
-    value, word = work.expression(node.this), "IS NOT" if node.args.get("negate") else "IS"
+    word, tests_row = "IS NOT" if node.args.get("negate") else "IS", is_row(node.this)
     if isinstance(node.expression, exp.Null):
-        return Typed(f"({value.sql} {word} NULL)", BOOLEAN)
+        if tests_row and isinstance(node.parent, exp.Not):
+            work.refuse(node, "tests a row for NOT NULL; test each of its columns instead")
+        values = _row(work, node.this, node) if tests_row else [work.expression(node.this)]
+        # A row IS NULL if all of its columns are NULL, and IS NOT NULL if none of them is.
+        return Typed(f"({' AND '.join(f'{value.sql} {word} NULL' for value in values)})", BOOLEAN)
+    value = work.expression(node.this)
     if isinstance(node.expression, exp.Boolean):
         tested = _only_boolean(work, value, node)
         return Typed(f"({tested} {word} {'TRUE' if node.expression.this else 'FALSE'})", BOOLEAN)
     work.refuse(node, "is not supported on Spark")
-
-
-def _row_is_null(work: Work, node: exp.Is) -> Typed:
-    """A row IS NULL if all of its columns are NULL, and IS NOT NULL if none of them is."""
-    word = "IS NOT" if node.args.get("negate") else "IS"
-    if isinstance(node.parent, exp.Not):
-        work.refuse(node, "tests a row for NOT NULL; test each of its columns instead")
-    tests = [f"{value.sql} {word} NULL" for value in _row(work, node.this, node)]
-    return Typed(f"({' AND '.join(tests)})", BOOLEAN)
 
 
 def _between(work: Work, node: exp.Between) -> Typed:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from dataflow.pipelines.pg_functions.arrays import array_out
 from dataflow.pipelines.pg_functions.signatures import Interval
 from dataflow.pipelines.sql.calls import receive, write_numeric
 from dataflow.pipelines.sql.catalogue import Match, find_cast
@@ -102,11 +103,9 @@ def constant_value(value: Typed, family: str) -> Any:
 
 def write_array(items: list[Typed]) -> str | None:
     """The text of an array of constants; None if an item is not a constant."""
-    signature = find_cast("text[]", "text")
-    assert signature is not None
     if any(each.constant is None and not is_null(each) for each in items):
         return None
-    return str(signature.call([each.constant for each in items]))
+    return array_out([each.constant for each in items])
 
 
 def literal(value: Any, kind: SqlType) -> Typed:

@@ -27,9 +27,21 @@ def group_by(work: Work, node: exp.Select) -> tuple[str, set[str]]:
     if any(value for key, value in group.args.items() if value and key not in ("expressions", "all")):
         work.refuse(group, "groups in a way that PostgreSQL does not support")
     several = any(isinstance(each, _SEVERAL) for each in group.expressions)
-    keys = _Keys(work, node, several)
+    keys: dict[str, SqlType] = {}
+    grouped: dict[str, str] = {}  # what replaces a key outside aggregates
+
+    def add(key: exp.Expr) -> str:
+        value = _find_key(work, node, key)
+        found = sort_key(work, value, key, sorting=False)
+        keys[value.sql] = value.type
+        if found != value.sql:
+            if several:
+                work.refuse(key, "uses a numeric without precision in grouping sets; cast it to numeric(p,s)")
+            grouped[value.sql] = f"MIN({value.sql})"
+        return found
+
     parts = [
-        _grouping_clause(each, keys.add) if isinstance(each, _SEVERAL) else keys.add(each)
+        _grouping_clause(each, add) if isinstance(each, _SEVERAL) else add(each)
         for part in group.expressions
         for each in (part.expressions if isinstance(part, exp.Tuple) else [part])
     ]
@@ -40,36 +52,9 @@ def group_by(work: Work, node: exp.Select) -> tuple[str, set[str]]:
             node,
             "has grouping(…) in HAVING; name it in SELECT, and filter by it in an outer query",
         )
-    work.scope.grouped = keys.grouped
-    work.scope.totals = keys.totals if any(map(_has_total, group.expressions)) else {}
-    return f" GROUP BY {', '.join(parts)}", keys.values
-
-
-class _Keys:
-    """The keys of a GROUP BY, and what replaces each outside aggregates."""
-
-    def __init__(self, work: Work, select: exp.Select, several: bool) -> None:
-        self._work = work
-        self._select = select
-        self._several = several
-        self.values: set[str] = set()
-        self.grouped: dict[str, str] = {}
-        self.totals: dict[str, SqlType] = {}
-
-    def add(self, node: exp.Expr) -> str:
-        """The expression by which Spark groups."""
-        value = _find_key(self._work, self._select, node)
-        found = sort_key(self._work, value, node, sorting=False)
-        self.values.add(value.sql)
-        if self._several:
-            self.totals[value.sql] = value.type
-        if found != value.sql:
-            if self._several:
-                self._work.refuse(
-                    node, "uses a numeric without precision in grouping sets; cast it to numeric(p,s)"
-                )
-            self.grouped[value.sql] = f"MIN({value.sql})"
-        return found
+    work.scope.grouped = grouped
+    work.scope.totals = keys if several and any(map(_has_total, group.expressions)) else {}
+    return f" GROUP BY {', '.join(parts)}", set(keys)
 
 
 def _is_grouping(node: exp.Expr) -> bool:

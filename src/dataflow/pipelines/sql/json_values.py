@@ -36,18 +36,16 @@ def _iso(text: Typed, name: str) -> Typed:
     return Typed(f"REPLACE({joined}, '+00', '+00:00')" if name == "timestamptz" else joined, TEXT)
 
 
-def _convert(name: str) -> Handler:
-    def handle(work: Work, node: exp.Anonymous) -> Typed:
-        if len(node.expressions) != 1:
-            work.refuse(node, "needs one argument")
-        if name == "jsonb" and (columns := _row_of(work, node.expressions[0])):
-            return call_function(work, "jsonb_build_object", columns, node)
-        value = work.expression(node.expressions[0])
-        if value.type.name == "unknown":
-            work.refuse(node, "needs an argument with a type; write ::text")
-        return to_document(work, value, name, node)
-
-    return handle
+def _convert(work: Work, node: exp.Anonymous) -> Typed:
+    name = node.name.lower().rpartition("_")[2]
+    if len(node.expressions) != 1:
+        work.refuse(node, "needs one argument")
+    if name == "jsonb" and (columns := _row_of(work, node.expressions[0])):
+        return call_function(work, "jsonb_build_object", columns, node)
+    value = work.expression(node.expressions[0])
+    if value.type.name == "unknown":
+        work.refuse(node, "needs an argument with a type; write ::text")
+    return to_document(work, value, name, node)
 
 
 def _row_of(work: Work, node: exp.Expr) -> list[Typed]:
@@ -71,9 +69,7 @@ def _build(work: Work, node: exp.Anonymous) -> Typed:
 
 
 FUNCTIONS: dict[str, Handler] = {
-    "to_json": _convert("json"),
-    "to_jsonb": _convert("jsonb"),
-    "array_to_json": _convert("json"),
+    **dict.fromkeys(("to_json", "to_jsonb", "array_to_json"), _convert),
     **dict.fromkeys(
         ("jsonb_build_object", "jsonb_build_array", "json_build_object", "json_build_array"), _build
     ),

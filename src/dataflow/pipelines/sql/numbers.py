@@ -166,19 +166,16 @@ def _absolute(work: Work, node: exp.Anonymous) -> Typed:
     return Typed(f"ABS({value.sql})", without_length(value.type))
 
 
-def _whole(word: str) -> Handler:
+def _whole(work: Work, node: exp.Anonymous) -> Typed:
     """ceil and floor: numeric for numerics, double precision for all other types, as in PostgreSQL."""
-
-    def handle(work: Work, node: exp.Anonymous) -> Typed:
-        value = one_number(work, node.expressions[0], node)
-        if value.type.is_exact_text:
-            return call_function(work, word.lower(), [value], node)
-        if value.type.is_decimal:
-            kind = numeric(min(value.type.precision - value.type.scale + 1, MAX_DIGITS), 0)
-            return Typed(f"CAST({word}({value.sql}) AS {kind.spark})", kind)
-        return call_function(work, word.lower(), [cast(work, value, DOUBLE, node)], node)
-
-    return handle
+    name = node.name.lower().removesuffix("ing")
+    value = one_number(work, node.expressions[0], node)
+    if value.type.is_exact_text:
+        return call_function(work, name, [value], node)
+    if value.type.is_decimal:
+        kind = numeric(min(value.type.precision - value.type.scale + 1, MAX_DIGITS), 0)
+        return Typed(f"CAST({name.upper()}({value.sql}) AS {kind.spark})", kind)
+    return call_function(work, name, [cast(work, value, DOUBLE, node)], node)
 
 
 def _to_digits(work: Work, node: exp.Anonymous) -> Typed:
@@ -208,8 +205,6 @@ HANDLERS |= {
 }
 FUNCTIONS: dict[str, Handler] = {
     "abs": _absolute,
-    "ceil": _whole("CEIL"),
-    "ceiling": _whole("CEIL"),
-    "floor": _whole("FLOOR"),
+    **dict.fromkeys(("ceil", "ceiling", "floor"), _whole),
     **dict.fromkeys(_TO_DIGITS, _to_digits),
 }

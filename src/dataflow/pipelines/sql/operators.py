@@ -79,24 +79,22 @@ def _coalesce(work: Work, node: exp.Anonymous) -> Typed:
     return Typed(f"COALESCE({', '.join(value.sql for value in values)})", values[0].type)
 
 
-def _extreme(word: str) -> Handler:
-    def handle(work: Work, node: exp.Anonymous) -> Typed:
-        values = unify(work, [work.expression(part) for part in node.expressions], node)
-        kind = values[0].type
-        if len(values) == 1:
-            return values[0]
-        if compares_plainly(kind):
-            return Typed(f"{word}({', '.join(value.sql for value in values)})", kind)
-        # Spark compares the text of numbers byte by byte. PostgreSQL takes the first of equal values.
-        places = [number if word == "LEAST" else -number for number, _ in enumerate(values)]
-        keyed = [
-            f"CASE WHEN {value.sql} IS NOT NULL THEN NAMED_STRUCT('k', {sort_key(work, value, node)}, "
-            f"'n', {place}, 'v', {value.sql}) END"
-            for place, value in zip(places, values, strict=True)
-        ]
-        return Typed(f"{word}({', '.join(keyed)}).v", kind)
-
-    return handle
+def _extreme(work: Work, node: exp.Anonymous) -> Typed:
+    word = node.name.upper()
+    values = unify(work, [work.expression(part) for part in node.expressions], node)
+    kind = values[0].type
+    if len(values) == 1:
+        return values[0]
+    if compares_plainly(kind):
+        return Typed(f"{word}({', '.join(value.sql for value in values)})", kind)
+    # Spark compares the text of numbers byte by byte. PostgreSQL takes the first of equal values.
+    places = [number if word == "LEAST" else -number for number, _ in enumerate(values)]
+    keyed = [
+        f"CASE WHEN {value.sql} IS NOT NULL THEN NAMED_STRUCT('k', {sort_key(work, value, node)}, "
+        f"'n', {place}, 'v', {value.sql}) END"
+        for place, value in zip(places, values, strict=True)
+    ]
+    return Typed(f"{word}({', '.join(keyed)}).v", kind)
 
 
 def _nullif(work: Work, node: exp.Anonymous) -> Typed:
@@ -116,14 +114,12 @@ def _nullif(work: Work, node: exp.Anonymous) -> Typed:
     return Typed(f"CASE WHEN {test.sql} THEN NULL ELSE {value.sql} END", value.type)
 
 
-def _count_nulls(word: str) -> Handler:
-    def handle(work: Work, node: exp.Anonymous) -> Typed:
-        values = [work.expression(each).sql for each in node.expressions]
-        if not values:
-            work.refuse(node, "needs at least one argument")
-        return Typed(f"({' + '.join(f'INT({each} IS {word})' for each in values)})", INTEGER)
-
-    return handle
+def _count_nulls(work: Work, node: exp.Anonymous) -> Typed:
+    word = "NULL" if node.name.lower() == "num_nulls" else "NOT NULL"
+    values = [work.expression(each).sql for each in node.expressions]
+    if not values:
+        work.refuse(node, "needs at least one argument")
+    return Typed(f"({' + '.join(f'INT({each} IS {word})' for each in values)})", INTEGER)
 
 
 HANDLERS: dict[type, Handler] = {
@@ -138,9 +134,7 @@ HANDLERS: dict[type, Handler] = {
 }
 FUNCTIONS: dict[str, Handler] = {
     "coalesce": _coalesce,
-    "greatest": _extreme("GREATEST"),
-    "least": _extreme("LEAST"),
+    **dict.fromkeys(("greatest", "least"), _extreme),
     "nullif": _nullif,
-    "num_nulls": _count_nulls("NULL"),
-    "num_nonnulls": _count_nulls("NOT NULL"),
+    **dict.fromkeys(("num_nulls", "num_nonnulls"), _count_nulls),
 }

@@ -56,26 +56,21 @@ class Queries:
         one side of a UNION, whose other side may decide otherwise.
         """
         if isinstance(node, exp.Subquery):
-            return self._parenthesised(work, node, kinds)
+            if any(value for key, value in node.args.items() if key not in ("this", "alias")):
+                work.refuse(node, "has a clause after its parentheses; put it inside them")
+            return self.query(work, node.this, kinds)
         inside = Scope(work.scope)
         with work.holding(scope=inside, common=dict(work.common), guards=[], inside_aggregate=False):
             prefix = self._common_tables(work, node)
-            found = self._one(work, node, kinds)
+            if isinstance(node, exp.SetOperation):
+                found = self._combine(work, node)
+            elif isinstance(node, exp.Select):
+                found = self._select(work, node, kinds)
+            elif isinstance(node, exp.Values):
+                found = self._values(work, node)
+            else:
+                work.refuse(node, "is not a query that is supported on Spark; write SELECT")
             return Query(prefix + found.sql, found.columns)
-
-    def _one(self, work: Work, node: exp.Expr, kinds: list[SqlType] | None) -> Query:
-        if isinstance(node, exp.SetOperation):
-            return self._combine(work, node)
-        if isinstance(node, exp.Select):
-            return self._select(work, node, kinds)
-        if isinstance(node, exp.Values):
-            return self._values(work, node)
-        work.refuse(node, "is not a query that is supported on Spark; write SELECT")
-
-    def _parenthesised(self, work: Work, node: exp.Subquery, kinds: list[SqlType] | None) -> Query:
-        if any(value for key, value in node.args.items() if key not in ("this", "alias")):
-            work.refuse(node, "has a clause after its parentheses; put it inside them")
-        return self.query(work, node.this, kinds)
 
     def _values(self, work: Work, node: exp.Values) -> Query:
         if any(node.args.get(key) for key in ("order", "limit", "offset")):
@@ -307,10 +302,7 @@ def _where(work: Work, test: exp.Expr) -> str:
     if not work.scope.is_inside():
         return f" WHERE {condition(work, test)}"
 
-    def sides(part: exp.Expr) -> set[str]:
-        return {"own" if work.scope.is_own(each) else "outer" for each in part.find_all(exp.Column)}
-
-    found = f" WHERE {conditions_by_side(work, test, sides)}"
+    found = f" WHERE {conditions_by_side(work, test, work.scope)}"
     if PREFIX in found:
         _refuse_mixed(work, test)
     return found

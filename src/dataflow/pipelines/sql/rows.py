@@ -142,15 +142,13 @@ def _is_in_condition(call: exp.Expr) -> bool:
     while around is not None and not isinstance(around, exp.Query):
         coalesced = isinstance(around, exp.Anonymous) and around.name.lower() == "coalesce"
         # An IN with several constants compares with an array.
-        listed = isinstance(around, exp.In) and (len(around.expressions) < 2 or _has_columns(around))
+        listed = isinstance(around, exp.In) and (
+            len(around.expressions) < 2 or any(item.find(exp.Column) for item in around.expressions)
+        )
         if coalesced or listed or isinstance(around, exp.Connector | exp.Not | exp.Between | exp.Case):
             return True
         around = around.parent
     return False
-
-
-def _has_columns(node: exp.In) -> bool:
-    return any(item.find(exp.Column) is not None for item in node.expressions)
 
 
 def _column(work: Work, node: exp.Anonymous) -> Typed:

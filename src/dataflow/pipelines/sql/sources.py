@@ -6,7 +6,6 @@ Values of a dataset's files are converted to the values that PostgreSQL would ha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -18,7 +17,7 @@ from dataflow.pipelines.sql.casting import cast, unify
 from dataflow.pipelines.sql.catalogue import instead_of
 from dataflow.pipelines.sql.comparison import sort_key
 from dataflow.pipelines.sql.conditions import condition, conditions_by_side, list_conditions
-from dataflow.pipelines.sql.rows import Rows, rows_of
+from dataflow.pipelines.sql.rows import rows_of
 from dataflow.pipelines.sql.types import JSONB, TEXT, SqlType, exact_numeric, read_type
 from dataflow.pipelines.sql.work import Columns, Scope, Typed, Work, fold, quote
 
@@ -91,7 +90,10 @@ class Sources:
     def _item(self, work: Work, node: exp.Expr) -> str:
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table | exp.Join):
             work.refuse(node, "has a join in parentheses; write it as a named subquery instead")
-        if rows := self._find_rows(work, node):
+        # A function in FROM is LATERAL to the items before it.
+        with work.holding(scope=Scope(work.scope, is_level=True) if work.scope.sources else work.scope):
+            rows = rows_of(work, node)
+        if rows is not None:
             given = self._bring(work, node, rows.alias, rows.columns)
             if len(rows.columns) == 1:
                 work.scope.functions.add(rows.alias)
@@ -130,12 +132,6 @@ class Sources:
         given = self._bring(work, node, fold(node.args["alias"].this), columns)
         return f"({found.sql}) AS {given}{_listed(columns)}"
 
-    def _find_rows(self, work: Work, node: exp.Expr) -> Rows | None:
-        # A function in FROM is LATERAL to the items before it.
-        inside = Scope(work.scope, is_level=True) if work.scope.sources else work.scope
-        with work.holding(scope=inside):
-            return rows_of(work, node)
-
     def _bring(self, work: Work, node: exp.Expr, given: str, columns: Columns) -> str:
         if given in work.scope.sources:
             raise BadInput(f"{work.place}: {quoted(given)} is in FROM twice. Give one of them another alias.")
@@ -170,7 +166,7 @@ class Sources:
                 node, "is a FULL JOIN without =, which PostgreSQL does not support; write LEFT JOIN … UNION"
             )
         outer = word in ("LEFT", "RIGHT", "FULL")
-        test = conditions_by_side(work, on, partial(_sides, before)) if outer else condition(work, on)
+        test = conditions_by_side(work, on, before) if outer else condition(work, on)
         self._refuse_correlated(work, on)
         if outer and Typed(test, None).calls_python:  # type: ignore[arg-type]
             self._refuse_python(work, node, on, before)
@@ -224,11 +220,6 @@ class Sources:
             merged = {"RIGHT": right.sql, "FULL": f"COALESCE({left.sql}, {right.sql})"}.get(word, left.sql)
             work.scope.merged[name] = Typed(merged, left.type)
         return " AND ".join(tests)
-
-
-def _sides(before: Scope, part: exp.Expr) -> set[str]:
-    """Which sides of a join a condition uses."""
-    return {"left" if before.is_own(each) else "right" for each in part.find_all(exp.Column)}
 
 
 def _listed(columns: Columns) -> str:

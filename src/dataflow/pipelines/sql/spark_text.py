@@ -95,7 +95,10 @@ class SparkAsWritten(Spark):
 
 def check_text(sql: str, place: str) -> None:
     """BadInput for comments and quotes that Spark may read differently."""
-    tokens = _tokenize(sql, place)
+    try:
+        tokens = sqlglot.tokenize(sql, read=SparkAsWritten)
+    except SqlglotError as error:
+        raise BadInput(f"{place}: {describe_unclosed(error)}") from error
     end = 0
     for start, following in [*((token.start, token.end + 1) for token in tokens), (len(sql), len(sql))]:
         # The parts of 10L are tokens at the position of the whole.
@@ -176,13 +179,6 @@ def describe_unclosed(error: SqlglotError, lines_before: int = 0) -> str:
     if not found:
         return "SQL syntax error: a string, quoted name or comment is not closed"
     return f"SQL syntax error: no closing {found[1]} for the one at line {int(found[2]) - lines_before}"
-
-
-def _tokenize(sql: str, place: str) -> list[Token]:
-    try:
-        return sqlglot.tokenize(sql, read=SparkAsWritten)
-    except SqlglotError as error:
-        raise BadInput(f"{place}: {describe_unclosed(error)}") from error
 
 
 def _parse(text: str) -> exp.Expr | None:

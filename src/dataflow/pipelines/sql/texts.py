@@ -55,11 +55,6 @@ def _join_arrays(work: Work, left: Typed, right: Typed, node: exp.Expr) -> Typed
     return Typed(f"COALESCE(CONCAT({one}, {other}), {one}, {other})", sides[0].type)
 
 
-def _octets(work: Work, node: exp.Anonymous) -> Typed:
-    values = [_padded(work.expression(each)) for each in node.expressions]
-    return call_function(work, "octet_length", values, node)
-
-
 def _normalized(work: Work, node: exp.Anonymous) -> Typed:
     """normalize(x, NFKC), whose form is a keyword, not a column."""
     values = [work.expression(each) for each in node.expressions[:1]]
@@ -240,11 +235,6 @@ def _trim(work: Work, node: exp.Trim) -> Typed:
     return call_function(work, name, _values(work, node.this, node.args.get("expression")), node)
 
 
-def _overlay(work: Work, node: exp.Overlay) -> Typed:
-    values = _values(work, node.this, node.expression, node.args["from_"], node.args.get("for_"))
-    return call_function(work, "overlay", values, node)
-
-
 def _array(work: Work, node: exp.Array) -> Typed:
     if not node.expressions:
         work.refuse(node, "is an empty array without a type; write '{}'::text[] instead")
@@ -344,7 +334,9 @@ HANDLERS: dict[type, Handler] = {
     exp.Substring: _substring,
     exp.StrPosition: _position,
     exp.Trim: _trim,
-    exp.Overlay: _overlay,
+    exp.Overlay: lambda work, node: call_function(
+        work, "overlay", _values(work, *map(node.args.get, ("this", "expression", "from_", "for_"))), node
+    ),
     exp.Array: _array,
     exp.Bracket: _item,
     exp.Anonymous: ours,
@@ -352,7 +344,9 @@ HANDLERS: dict[type, Handler] = {
 FUNCTIONS: dict[str, Handler] = {
     **dict.fromkeys(("concat", "concat_ws"), _concat),
     **dict.fromkeys(("length", "char_length", "character_length"), _length),
-    "octet_length": _octets,
+    "octet_length": lambda work, node: call_function(
+        work, "octet_length", [_padded(each) for each in _values(work, *node.expressions)], node
+    ),
     "normalize": _normalized,
     "substr": _substr,
     "format": _format,

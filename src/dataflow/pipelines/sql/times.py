@@ -103,11 +103,9 @@ def _subtract(work: Work, left: Typed, right: Typed, node: exp.Expr) -> Typed:
 def _current_time(work: Work, node: exp.Expr) -> Typed:
     if not isinstance(node, exp.Anonymous) and node.args.get("this") is not None:
         work.refuse(node, "rounds the current time; write date_trunc('second', now()) instead")
+    if isinstance(node, exp.Localtimestamp):
+        return Typed("CAST(CURRENT_TIMESTAMP() AS TIMESTAMP_NTZ)", TIMESTAMP)
     return Typed("CURRENT_TIMESTAMP()", TIMESTAMPTZ)
-
-
-def _local_time(work: Work, node: exp.Expr) -> Typed:
-    return Typed(f"CAST({_current_time(work, node).sql} AS TIMESTAMP_NTZ)", TIMESTAMP)
 
 
 def _age(work: Work, node: exp.Anonymous) -> Typed:
@@ -123,19 +121,10 @@ def _overlaps(work: Work, node: exp.Overlaps) -> Typed:
     if [len(side) for side in sides] != [2, 2]:
         work.refuse(node, "needs two pairs of times, as in (a, b) OVERLAPS (c, d)")
     values = [work.expression(each) for side in sides for each in side]
-    starts, ends = values[::2], values[1::2]
-    if any(value.type.name == "interval" for value in ends):
-        values = [*values[:1], *_ends(work, starts, ends, node)]
+    for place in (1, 3):
+        if values[place].type.name == "interval":
+            values[place] = _shift(work, "+", values[place - 1], values[place], node)
     return call_function(work, "overlaps", values, node)
-
-
-def _ends(work: Work, starts: list[Typed], ends: list[Typed], node: exp.Expr) -> list[Typed]:
-    """Both ends as times, and the second start between them."""
-    found = [
-        _shift(work, "+", start, end, node) if end.type.name == "interval" else end
-        for start, end in zip(starts, ends, strict=True)
-    ]
-    return [found[0], starts[1], found[1]]
 
 
 HANDLERS: dict[type, Handler] = {
@@ -144,8 +133,7 @@ HANDLERS: dict[type, Handler] = {
     exp.AtTimeZone: _at_zone,
     exp.Interval: _interval,
     exp.CurrentDate: lambda work, node: Typed("CURRENT_DATE()", DATE),
-    exp.CurrentTimestamp: _current_time,
-    exp.Localtimestamp: _local_time,
+    **dict.fromkeys((exp.CurrentTimestamp, exp.Localtimestamp), _current_time),
 }
 FUNCTIONS: dict[str, Handler] = {"date_trunc": _truncate, "age": _age}
 FUNCTIONS |= dict.fromkeys(("now", "transaction_timestamp", "statement_timestamp"), _current_time)

@@ -30,7 +30,6 @@ from dataflow.pipelines.sql.parsing import list_tables, read_statement
 from dataflow.pipelines.sql.queries import Queries
 from dataflow.pipelines.sql.sources import Tables, kept_type
 from dataflow.pipelines.sql.spark_text import write_text
-from dataflow.pipelines.sql.types import SqlType
 from dataflow.pipelines.sql.work import Handler, Work
 
 _PARTS = (operators, conditions, subqueries, numbers, times, texts, aggregates, windows)
@@ -84,19 +83,13 @@ def translate(
         raise BadInput(f"{place}: the query is nested too deeply. Simplify it.") from error
     for name, kind in query.columns:
         if not kind.storable:
-            raise BadInput(
-                f"{place}: column {quoted(name)} is {kind.postgres}, which a dataset cannot store. "
-                f"{_kept_as(kind)}"
-            )
+            seconds = "Write extract(epoch from …) to get its seconds, or add ::text."
+            hint = seconds if kind.name == "interval" else "Cast it, for example to text."
+            what = f"column {quoted(name)} is {kind.postgres}, which a dataset cannot store"
+            raise BadInput(f"{place}: {what}. {hint}")
     columns = tuple((name, kind.postgres) for name, kind in query.columns)
     kept = tuple((name, kept_type(kind)) for name, kind in query.columns)
     return Translated(query.sql, tuple(tables.named), tuple(work.used.values()), columns, kept)
-
-
-def _kept_as(kind: SqlType) -> str:
-    if kind.name == "interval":
-        return "Write extract(epoch from …) to get its seconds, or add ::text."
-    return "Cast it, for example to text."
 
 
 def _list_tables(

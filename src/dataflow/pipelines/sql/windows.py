@@ -6,9 +6,11 @@ from typing import Any
 
 from sqlglot import exp
 
+from dataflow.pipelines.pg_functions.interval_text import parse as parse_interval
+from dataflow.pipelines.pg_functions.intervals import DAY, show_clock
 from dataflow.pipelines.sql.aggregates import is_aggregate
 from dataflow.pipelines.sql.casting import cast, unify
-from dataflow.pipelines.sql.catalogue import find_cast, instead_of
+from dataflow.pipelines.sql.catalogue import instead_of
 from dataflow.pipelines.sql.comparison import sort_key
 from dataflow.pipelines.sql.types import BIGINT, DATE, DOUBLE, INTEGER, SqlType, without_length
 from dataflow.pipelines.sql.work import Handler, Typed, Work, fold
@@ -118,11 +120,10 @@ def _span(work: Work, spec: exp.Expr, bound: Any, kind: SqlType) -> str:
     if not isinstance(bound, exp.Expr):
         return bound or "CURRENT ROW"
     literal = bound.this if isinstance(bound, exp.Cast) else bound
-    signature = find_cast("text", "interval")
-    if not isinstance(literal, exp.Literal) or not literal.is_string or signature is None:
+    if not isinstance(literal, exp.Literal) or not literal.is_string:
         work.refuse(spec, "is a RANGE frame whose offset is not an interval literal; write interval '1 day'")
     try:
-        months, days, micros = signature.call(literal.name)
+        months, days, micros = parse_interval(literal.name)
     except ValueError as error:
         work.refuse(spec, f"is an error in PostgreSQL: {error}")
     if min(months, days, micros) < 0 or (months and (days or micros)) or (kind == DATE and micros):
@@ -135,22 +136,18 @@ def _span(work: Work, spec: exp.Expr, bound: Any, kind: SqlType) -> str:
     if kind == DATE:
         return f"INTERVAL '{days}' DAY"
     # Spark accepts one literal with fewer than 24 hours.
-    more, rest = divmod(micros, 86_400_000_000)
-    hours, rest = divmod(rest, 3_600_000_000)
-    minutes, rest = divmod(rest, 60_000_000)
-    clock = f"{hours:02}:{minutes:02}:{rest // 1_000_000:02}.{rest % 1_000_000:06}"
-    return f"INTERVAL '{days + more} {clock}' DAY TO SECOND"
+    more, rest = divmod(micros, DAY)
+    return f"INTERVAL '{days + more} {show_clock(rest)}' DAY TO SECOND"
 
 
-def _ranking(word: str, kind: SqlType = BIGINT, count: int = 0) -> Handler:
-    def handle(work: Work, node: exp.Anonymous) -> Typed:
-        if len(node.expressions) != count:
-            work.refuse(node, "takes one argument" if count else "takes no arguments")
-        arguments = [_written_out(work, work.expression(each), node) for each in node.expressions]
-        call = f"{word}({', '.join(arguments)}){_over(work, node)}"
-        return Typed(f"CAST({call} AS {kind.spark})", kind)
-
-    return handle
+def _ranking(work: Work, node: exp.Anonymous) -> Typed:
+    name = node.name.lower()
+    kind, count = _RANKINGS[name], 1 if name == "ntile" else 0
+    if len(node.expressions) != count:
+        work.refuse(node, "takes one argument" if count else "takes no arguments")
+    arguments = [_written_out(work, work.expression(each), node) for each in node.expressions]
+    call = f"{name.upper()}({', '.join(arguments)}){_over(work, node)}"
+    return Typed(f"CAST({call} AS {kind.spark})", kind)
 
 
 def _written_out(work: Work, value: Typed, node: exp.Expr) -> str:
@@ -161,17 +158,15 @@ def _written_out(work: Work, value: Typed, node: exp.Expr) -> str:
     return found.sql
 
 
-def _neighbour(word: str, least: int, most: int) -> Handler:
-    def handle(work: Work, node: exp.Anonymous) -> Typed:
-        if not least <= len(node.expressions) <= most:
-            work.refuse(node, f"has too {'few' if len(node.expressions) < least else 'many'} arguments")
-        value, *rest = (work.aggregate_argument(each) for each in node.expressions)
-        parts = [_written_out(work, each, node) for each in rest[:1]]
-        value, *default = unify(work, [value, *rest[1:]], node)
-        listed = ", ".join([value.sql, *parts, *(each.sql for each in default)])
-        return Typed(f"{word}({listed}){_over(work, node)}", without_length(value.type))
-
-    return handle
+def _neighbour(work: Work, node: exp.Anonymous) -> Typed:
+    least, most = _NEIGHBOURS[node.name.lower()]
+    if not least <= len(node.expressions) <= most:
+        work.refuse(node, f"has too {'few' if len(node.expressions) < least else 'many'} arguments")
+    value, *rest = (work.aggregate_argument(each) for each in node.expressions)
+    parts = [_written_out(work, each, node) for each in rest[:1]]
+    value, *default = unify(work, [value, *rest[1:]], node)
+    listed = ", ".join([value.sql, *parts, *(each.sql for each in default)])
+    return Typed(f"{node.name.upper()}({listed}){_over(work, node)}", without_length(value.type))
 
 
 def _over(work: Work, node: exp.Expr) -> str:
@@ -181,18 +176,13 @@ def _over(work: Work, node: exp.Expr) -> str:
 
 
 _FRAMED = ("first_value", "last_value", "nth_value")
+_RANKINGS = dict.fromkeys(("row_number", "rank", "dense_rank"), BIGINT)
+_RANKINGS |= {"ntile": INTEGER, "percent_rank": DOUBLE, "cume_dist": DOUBLE}
+_NEIGHBOURS = dict.fromkeys(("lag", "lead"), (1, 3))  # the least and most arguments
+_NEIGHBOURS |= {"first_value": (1, 1), "last_value": (1, 1), "nth_value": (2, 2)}
 WINDOW_FUNCTIONS: dict[str, Handler] = {
-    "row_number": _ranking("ROW_NUMBER"),
-    "rank": _ranking("RANK"),
-    "dense_rank": _ranking("DENSE_RANK"),
-    "ntile": _ranking("NTILE", INTEGER, 1),
-    "percent_rank": _ranking("PERCENT_RANK", DOUBLE),
-    "cume_dist": _ranking("CUME_DIST", DOUBLE),
-    "lag": _neighbour("LAG", 1, 3),
-    "lead": _neighbour("LEAD", 1, 3),
-    "first_value": _neighbour("FIRST_VALUE", 1, 1),
-    "last_value": _neighbour("LAST_VALUE", 1, 1),
-    "nth_value": _neighbour("NTH_VALUE", 2, 2),
+    **dict.fromkeys(_RANKINGS, _ranking),
+    **dict.fromkeys(_NEIGHBOURS, _neighbour),
 }
 HANDLERS: dict[type, Handler] = {exp.Window: _window}
 FUNCTIONS: dict[str, Handler] = dict(WINDOW_FUNCTIONS)

@@ -73,14 +73,11 @@ class Text:
             if look.is_ahead:
                 found = bool(look.automaton.list_ends(self, position, self.length, 0))
             else:
-                found = position in self._list_ends(look)
+                if id(look) not in self._ends_before:
+                    self._ends_before[id(look)] = set(look.automaton.list_ends(self, 0, self.length))
+                found = position in self._ends_before[id(look)]
             self._looks[key] = found is look.is_wanted
         return self._looks[key]
-
-    def _list_ends(self, look: _Look) -> set[int]:
-        if id(look) not in self._ends_before:
-            self._ends_before[id(look)] = set(look.automaton.list_ends(self, 0, self.length))
-        return self._ends_before[id(look)]
 
 
 @dataclass(eq=False)

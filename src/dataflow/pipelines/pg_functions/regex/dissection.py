@@ -106,14 +106,12 @@ class Dissection:
         most = (limit - start) // len(wanted)
         for times in range(1, most + 1 if node.most is None else min(most, node.most) + 1):
             end = start + times * len(wanted)
-            if not self._is_same(wanted, self._text[end - len(wanted) : end]):
+            found = self._text[end - len(wanted) : end]
+            if found != wanted and not (self._ignores_case and lower(found) == lower(wanted)):
                 break
             if times >= node.least:
                 ends.append(end)
         return ends
-
-    def _is_same(self, one: str, other: str) -> bool:
-        return one == other or (self._ignores_case and lower(one) == lower(other))
 
 
 class LongestFirst:

@@ -79,8 +79,12 @@ def _find_constraint(kind: Kind) -> parts.Expression | None:
         return parts.START
     if kind in (Kind.LINE_END, Kind.TEXT_END):
         return parts.END
-    edges = [parts.word_edge(get_class("word"), *around) for around in WORD_EDGES.get(kind, ())]
-    return parts.Choice(tuple(edges)) if edges else None
+    word = parts.Characters(get_class("word"))
+    edges = tuple(
+        parts.Sequence((parts.look_around(word, False, before), parts.look_around(word, True, after)))
+        for before, after in WORD_EDGES.get(kind, ())
+    )
+    return parts.Choice(edges) if edges else None
 
 
 class _Parser:

@@ -97,15 +97,6 @@ def look_around(part: Expression, is_ahead: bool, is_wanted: bool) -> Expression
     return Choice((Neighbor(complement(part.points), is_ahead), Edge(not is_ahead)))
 
 
-def word_edge(word: CodePoints, before: bool, after: bool) -> Expression:
-    """A position with or without a word character before it and after it."""
-    return Sequence((_beside(word, False, before), _beside(word, True, after)))
-
-
-def _beside(word: CodePoints, is_ahead: bool, is_wanted: bool) -> Expression:
-    return look_around(Characters(word), is_ahead, is_wanted)
-
-
 @cache
 def drop_constraints(expression: Expression) -> Expression:
     """The expression with all its constraints assumed to hold."""

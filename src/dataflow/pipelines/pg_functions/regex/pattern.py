@@ -6,7 +6,7 @@ import re
 from functools import cached_property, lru_cache
 
 from dataflow.pipelines.pg_functions.regex.automata import Automaton, Palette, Text
-from dataflow.pipelines.pg_functions.regex.dissection import Dissection, Span, Spans
+from dataflow.pipelines.pg_functions.regex.dissection import Dissection, Spans
 from dataflow.pipelines.pg_functions.regex.flags import Flag
 from dataflow.pipelines.pg_functions.regex.parser import read_pattern
 from dataflow.pipelines.pg_functions.regex.parts import Node, Trait, drop_captures
@@ -25,7 +25,7 @@ class Pattern:
         self.groups = syntax.groups
         self._has_back_reference = syntax.has_back_reference
         self._ignores_case = syntax.ignores_case
-        self._wants_groups = wants_groups
+        self._is_dissected = self._has_back_reference or (wants_groups and self.groups > 0)
         if not wants_groups:
             drop_captures(self._root)
         self._prefers_short = bool(self._root.traits & Trait.SHORTER)
@@ -56,36 +56,9 @@ class Pattern:
         """The first match at or after `start`: its span as group 0, and those of its groups."""
         if start > text.length:
             return None
-        if self._has_back_reference:
-            return self._find_with_references(text, start)
         if self._shortcut is not None and text.is_basic:
             return _list_spans(self._shortcut.search(text.characters, start))
-        last = self._find_first_end(text, start)
-        if last is None:
-            return None
-        root = self._get_automaton(self._root)
-        for begin in range(start, last + 1):
-            ends = root.list_ends(text, begin, text.length, begin if self._prefers_short else None)
-            if ends:
-                return self._describe(text, (begin, ends[-1]))
-        raise AssertionError("the search found an end but no start")
-
-    def _describe(self, text: Text, span: Span) -> Spans:
-        if not self._wants_groups or not self.groups:
-            return {0: span}
-        dissection = Dissection(text, self._get_automaton, self._ignores_case)
-        dissection.dissect(self._root, *span)
-        return {0: span} | dissection.spans
-
-    def _find_first_end(self, text: Text, start: int) -> int | None:
-        ends = self._search.list_ends(text, start, text.length, start)
-        return ends[0] if ends else None
-
-    def _find_with_references(self, text: Text, start: int) -> Spans | None:
-        while True:
-            last = self._find_first_end(text, start)
-            if last is None:
-                return None
+        while (last := self._find_first_end(text, start)) is not None:
             for begin in range(start, last + 1):
                 found = self._find_from(text, begin)
                 if found is not None:
@@ -93,12 +66,19 @@ class Pattern:
             start = last + 1
             if start >= text.length:  # PostgreSQL does not try the end of the text separately
                 return None
+        return None
+
+    def _find_first_end(self, text: Text, start: int) -> int | None:
+        ends = self._search.list_ends(text, start, text.length, start)
+        return ends[0] if ends else None
 
     def _find_from(self, text: Text, begin: int) -> Spans | None:
-        ends = self._get_automaton(self._root).list_ends(text, begin, text.length)
+        """The preferred match from a start; only back references can make it fail and the next be tried."""
+        enough = begin if self._prefers_short and not self._has_back_reference else None
+        ends = self._get_automaton(self._root).list_ends(text, begin, text.length, enough)
         for end in ends if self._prefers_short else reversed(ends):
             dissection = Dissection(text, self._get_automaton, self._ignores_case)
-            if dissection.dissect(self._root, begin, end):
+            if not self._is_dissected or dissection.dissect(self._root, begin, end):
                 return {0: (begin, end)} | dissection.spans
         return None
 

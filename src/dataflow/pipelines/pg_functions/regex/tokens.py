@@ -140,7 +140,9 @@ class Tokens:
         if self.flags & Flag.EXPANDED and self.place in (Place.MAIN, Place.BOUND):
             self._skip_space()
         if self.at >= len(self.pattern):
-            return self._end()
+            if self.place is Place.MAIN:
+                return Kind.STOP, None
+            refuse(BAD_BRACES if self.place is Place.BOUND else BAD_BRACKETS)
         character = self._take()
         if self.place is Place.BOUND:
             return self._read_bound(character)
@@ -154,14 +156,9 @@ class Tokens:
             return self._read_extended(character)
         return self._read_basic(character)
 
-    def _end(self) -> tuple[Kind, object]:
-        if self.place is Place.BOUND:
-            refuse(BAD_BRACES)
-        if self.place is not Place.MAIN:
-            refuse(BAD_BRACKETS)
-        return Kind.STOP, None
-
     def _take(self) -> str:
+        if self.at >= len(self.pattern):
+            refuse(BAD_ESCAPE)  # only an escape needs another character
         character = self.pattern[self.at]
         self.at += 1
         return character
@@ -257,8 +254,6 @@ class Tokens:
         return Kind.PLAIN, ord(character)
 
     def _read_bracket_escape(self) -> tuple[Kind, object]:
-        if self.at >= len(self.pattern):
-            refuse(BAD_ESCAPE)
         kind, value = self._read_escape()
         if kind not in (Kind.PLAIN, Kind.CLASS, Kind.OTHER_CLASS):
             refuse(BAD_ESCAPE)
@@ -283,8 +278,6 @@ class Tokens:
             return self._read_parenthesis()
         if character != "\\":
             return Kind.PLAIN, ord(character)
-        if self.at >= len(self.pattern):
-            refuse(BAD_ESCAPE)
         if not self._is_advanced():
             return Kind.PLAIN, ord(self._take())
         return self._read_escape()
@@ -338,8 +331,6 @@ class Tokens:
         return Kind.PLAIN, ord(character)
 
     def _read_basic_escape(self) -> tuple[Kind, object]:
-        if self.at >= len(self.pattern):
-            refuse(BAD_ESCAPE)
         character = self._take()
         if character == "{":
             self.place = Place.BOUND
@@ -358,7 +349,7 @@ class Tokens:
             return ESCAPES[character]
         if character in "0123456789":
             return self._read_number(character)
-        if character == "c" and self.at < len(self.pattern):
+        if character == "c":
             return Kind.PLAIN, ord(self._take()) & 0o37
         least, most = {"u": (4, 4), "U": (8, 8), "x": (1, 255)}.get(character, (0, 0))
         code = self._read_digits(16, least, most) if most else BEYOND
