@@ -69,14 +69,12 @@ def wanted_by(checks: Iterable[Check]) -> Wanted:
     return Wanted(tuple(sorted(bounds)), tuple(sorted(accepted.items())), tuple(sorted(numerics)))
 
 
-def list_unique(checks: Iterable[Check]) -> list[Check]:
-    """The uniqueness checks; `values` are the columns, for the target's constraint or an extra pass."""
-    return [check for check in checks if check.kind == "unique"]
-
-
-def list_sql(checks: Iterable[Check]) -> list[Check]:
-    """The SQL checks, whose only value is the condition, to be run over the staged data."""
-    return [check for check in checks if check.kind == "sql"]
+def list_counted(checks: Iterable[Check]) -> list[Check]:
+    """The checks that need a pass over the staged data: of uniqueness first, then SQL conditions."""
+    return sorted(
+        (check for check in checks if check.kind in _NEEDS_PASS),
+        key=lambda check: _NEEDS_PASS.index(check.kind),
+    )
 
 
 def judge_count(check: Check, bad_rows: int, samples: Sequence[str] = ()) -> Finding:
@@ -91,7 +89,7 @@ def judge_count(check: Check, bad_rows: int, samples: Sequence[str] = ()) -> Fin
 def judge(
     checks: Iterable[Check], statistics: Statistics, last_rows: int | None, interval_end: datetime | None
 ) -> list[Finding]:
-    """A finding for each completed check, except those of list_unique and list_sql."""
+    """A finding for each completed check, except those of list_counted."""
     known = [check for check in checks if check.kind not in _NEEDS_PASS]
     circumstances = _Circumstances(statistics, last_rows, interval_end)
     return [_JUDGES[check.kind](check, circumstances) for check in known]

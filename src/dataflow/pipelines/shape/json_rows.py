@@ -170,7 +170,7 @@ def read_lines(file: BinaryIO, limit: int) -> Iterator[JsonChunk]:
         readings = Readings(
             None,
             lambda chunk=chunk: _parse_lines_quickly(chunk),  # type: ignore[misc]
-            lambda chunk=chunk: [_parse_line(*line) for line in chunk],  # type: ignore[misc]
+            lambda chunk=chunk: [parse_line(*line) for line in chunk],  # type: ignore[misc]
             lambda chunk=chunk: b"".join(line for _, line in chunk),  # type: ignore[misc]
         )
         yield JsonChunk(readings, [number for number, _ in chunk])
@@ -219,7 +219,8 @@ def parse_page(body: bytes) -> Any:
         raise BadInput(f"is not JSON: {error}; it begins {beginning}") from None
 
 
-def _parse_line(number: int, line: bytes) -> Any:
+def parse_line(number: int, line: bytes) -> Any:
+    """The row of a line, digit for digit; a BadRow if it is not JSON."""
     try:
         return parse_exactly(line)
     except NotJson as error:
