@@ -19,7 +19,7 @@ from dataflow.pipelines.handover.records import REJECTS, Part, Published, Target
 from dataflow.pipelines.register.interval_plan import plan_interval
 from dataflow.pipelines.register.spans import Span
 from dataflow.pipelines.run.facilities import Facilities
-from dataflow.pipelines.run.pipeline_run import PipelineRun, refuse_lost
+from dataflow.pipelines.run.pipeline_run import PipelineRun, make_patience, refuse_lost
 from dataflow.pipelines.run.source_reader import Feeder, SourceReader
 from dataflow.pipelines.run.stage_tasks import StageParts
 from dataflow.pipelines.run.targets import discarding, pipeline_target
@@ -73,7 +73,9 @@ class DatasetRun(PipelineRun):
         with discarding(target):
             if published is None:
                 sources = chain([source], iter(self._open_again, None))
-                published = self._make_patience().repeat(lambda: self._make(next(sources), fields, target))
+                published = make_patience(claimed, self._facilities).repeat(
+                    lambda: self._make(next(sources), fields, target)
+                )
             else:
                 rows = f"{published.rows} {plural(published.rows, 'row')}"
                 self.log(f"an earlier run published {rows} before it died")
