@@ -45,7 +45,7 @@ def find_name(thing: type) -> str:
 
 
 def word_for(bases: Iterable[str], attributes: Iterable[str]) -> str:
-    """`DatasetPipeline` or `ViewPipeline`, by the names of a class's bases or else by its attributes."""
+    """`DatasetPipeline` or `ViewPipeline`, by the names of a class and its bases, or else by attributes."""
     for base in bases:
         for word in KINDS:
             if word in base:

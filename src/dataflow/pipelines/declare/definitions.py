@@ -190,7 +190,7 @@ Definition = DatasetDefinition | ViewDefinition | JobDefinition
 def define_dataset(found: Found) -> DatasetDefinition:
     """The definition of a dataset pipeline's class; BadInput names an attribute that is not valid."""
     get = Attributes(found, bases.DatasetPipeline)
-    mapping = get("field_mapping", (list, tuple))
+    mapping = get.items("field_mapping", '("id", "text PRIMARY KEY")')
     with get.saying("field_mapping"):
         fields = parse_fields([item for item in mapping if item is not ...])
     with get.saying("rejects"):
@@ -259,7 +259,7 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
         get.text("where_clause"),
         get.text("query"),
         get.one_of("dialect", ("postgres", "spark")),
-        dict(get("params", Mapping)),
+        dict(get.of("params", Mapping, "a dict")),
     )
     if sql.query and (sql.where_clause or sql.join_clause or sql.fields is not True):
         raise get.wrong("query", "is a whole SELECT; remove fields, join_clause and where_clause")

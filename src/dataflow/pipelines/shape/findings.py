@@ -17,17 +17,15 @@ from dataflow.model.record import record, replace
 from dataflow.model.wording import did_you_mean, plural, quoted
 from dataflow.pipelines.shape.checks import ABOUT_COLUMNS, Check, not_null, shown_values, unique
 from dataflow.pipelines.shape.fields import Field
+from dataflow.pipelines.shape.sql_types import NUMBERS, TEXTS, TIMES
 from dataflow.pipelines.shape.statistics import ColumnStatistics, Statistics, Wanted
 from dataflow.pipelines.shape.values import Unfit, convert
 
 _NEEDS_PASS = ("unique", "sql")
-_NUMBERS = ("smallint", "integer", "bigint", "numeric", "double precision", "real")
-_TEXTS = ("text", "character varying")
-_TIMES = ("date", "timestamp with time zone", "timestamp without time zone")
 _SUITED = {
-    "between": (*_NUMBERS, *_TEXTS, *_TIMES),
-    "accepted": (*_NUMBERS, *_TEXTS, *_TIMES, "character", "boolean"),
-    "fresh": _TIMES,
+    "between": (*NUMBERS, "text", "character varying", *TIMES),
+    "accepted": (*NUMBERS, *TEXTS, *TIMES, "boolean"),
+    "fresh": TIMES,
 }
 
 

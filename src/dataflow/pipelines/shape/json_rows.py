@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from dataflow.errors import BadInput
 from dataflow.model.record import record
 from dataflow.model.wording import SHOWN_CHARACTERS, quoted, shortened
-from dataflow.pipelines.shape.columns import FLOATS, ColumnForm, ShapedColumn, convert_strictly, find_plain
+from dataflow.pipelines.shape.columns import ColumnForm, ShapedColumn, convert_strictly, find_plain
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.json_text import (
     NotJson,
@@ -22,6 +22,7 @@ from dataflow.pipelines.shape.json_text import (
     parse_quickly,
 )
 from dataflow.pipelines.shape.shaped import BadRow
+from dataflow.pipelines.shape.sql_types import FLOATS
 from dataflow.pipelines.shape.typed_rows import list_typed, read_typed
 
 _MISSING: Any = object()

@@ -40,6 +40,12 @@ _TYPES: dict[str, tuple[tuple[str, ...], pa.DataType, str]] = {
 }
 """The types by full name: aliases, Arrow type, Spark type. The digits of a numeric depend on the column."""
 
+INTEGERS = ("smallint", "integer", "bigint")
+FLOATS = ("double precision", "real")
+NUMBERS = (*INTEGERS, "numeric", *FLOATS)
+TEXTS = ("text", "character varying", "character")
+TIMES = ("date", "timestamp with time zone", "timestamp without time zone")
+
 _NAMES = {alias: name for name, (aliases, *_) in _TYPES.items() for alias in (name, *aliases)}
 _TOKEN = re.compile(r"\s*(?:([A-Za-z_][A-Za-z0-9_]*)|([0-9]+)|([(),\[\]]))")
 _CONSTRAINT_WORDS = {

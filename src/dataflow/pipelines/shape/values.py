@@ -12,7 +12,7 @@ from datetime import date
 from decimal import Context, Decimal, InvalidOperation
 
 from dataflow.pipelines.shape.json_text import NotJson, Number, parse_exactly, to_json
-from dataflow.pipelines.shape.sql_types import ColumnType
+from dataflow.pipelines.shape.sql_types import FLOATS, INTEGERS, TEXTS, ColumnType
 from dataflow.pipelines.shape.times import parse_date, parse_local_timestamp, parse_timestamp
 
 _SPACES = " \t\n\r\f\v"
@@ -220,20 +220,15 @@ def _holding(kind: ColumnType) -> str:
 
 
 _CONVERTERS: dict[str, Callable[[ColumnType, object], object]] = {
-    "character varying": _to_text,
-    "character": _to_text,
-    "text": _to_text,
+    **dict.fromkeys(TEXTS, _to_text),
+    **dict.fromkeys(INTEGERS, _to_integer),
+    **dict.fromkeys(FLOATS, _to_float),
     "uuid": _to_uuid,
-    "smallint": _to_integer,
-    "integer": _to_integer,
-    "bigint": _to_integer,
     "numeric": _to_numeric,
     "boolean": _to_boolean,
     "date": _to_time(parse_date),
     "timestamp with time zone": _to_time(parse_timestamp),
     "timestamp without time zone": _to_time(parse_local_timestamp),
-    "double precision": _to_float,
-    "real": _to_float,
 }
 
 
