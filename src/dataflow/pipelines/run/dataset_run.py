@@ -26,7 +26,7 @@ from dataflow.pipelines.run.targets import discarding, pipeline_target
 from dataflow.pipelines.run.verdict import Judgement
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.inference import infer_fields
-from dataflow.pipelines.shape.shaped import RejectPolicy
+from dataflow.pipelines.shape.shaped import RejectPolicy, first_rows
 from dataflow.pipelines.shape.statistics import Wanted
 from dataflow.pipelines.spark.tasks import run_tasks, tag_of
 from dataflow.private_files import open_with_folder
@@ -215,10 +215,7 @@ class KeptRejects:
 
     def take(self, report: TaskReport) -> TaskReport:
         """The report, cut to the rejects that still fit: other tasks may have used up the limit meanwhile."""
-        places = list(dict.fromkeys((one.part, one.row) for one in report.rejects))
         with self._lock:
-            kept = frozenset(places[: self.left])
-            self.rows += len(kept)
-        if len(kept) == len(places):
-            return report
-        return replace(report, rejects=tuple(one for one in report.rejects if (one.part, one.row) in kept))
+            kept = first_rows(report.rejects, self.left)
+            self.rows += len({(one.part, one.row) for one in kept})
+        return replace(report, rejects=kept)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import reduce
@@ -69,10 +70,9 @@ class Judgement:
 
     def _count_missing(self) -> dict[str, int]:
         """The number of rows that lack each mapped source field."""
-        missing: dict[str, int] = {}
+        missing: Counter[str] = Counter()
         for report in self._reports:
-            for name, rows in report.missing:
-                missing[name] = missing.get(name, 0) + rows
+            missing.update(dict(report.missing))
         return missing
 
     def list_absent(self) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from itertools import chain, islice
 
 import pyarrow as pa
 
@@ -29,6 +30,14 @@ class Reject:
     value: str
     reason: str
     source_row: str = ""
+
+
+def first_rows(rejects: Iterable[Reject], most: int) -> tuple[Reject, ...]:
+    """The rejects of the first rows, up to that many rows."""
+    by_row: dict[tuple[int, int], list[Reject]] = {}
+    for one in rejects:
+        by_row.setdefault((one.part, one.row), []).append(one)
+    return tuple(chain.from_iterable(islice(by_row.values(), most)))
 
 
 @record
