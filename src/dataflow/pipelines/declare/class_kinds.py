@@ -27,11 +27,6 @@ def is_private(name: str) -> bool:
     return name in KINDS or name.startswith("_")
 
 
-def list_bases(classes: Iterable[type]) -> set[type]:
-    """The classes that others derive from."""
-    return {base for one in classes for base in one.__mro__[1:]}
-
-
 def is_base(kind: str, thing: type, bases: set[type]) -> bool:
     """True if others derive from a class and it lacks attributes that a pipeline needs."""
     return thing in bases and not all(hasattr(thing, name) for name in NEEDED[kind])

@@ -19,7 +19,7 @@ from typing import Any
 from dataflow.errors import ConfigError, DataFlowError
 from dataflow.model.record import record, replace
 from dataflow.pipelines.declare.airflow_remains import explain_missing, find_remains
-from dataflow.pipelines.declare.class_kinds import find_name, is_base, is_private, kind_by_name, list_bases
+from dataflow.pipelines.declare.class_kinds import find_name, is_base, is_private, kind_by_name
 from dataflow.pipelines.declare.imports import list_siblings, replace_imports, wants_config
 from dataflow.pipelines.declare.missing_commas import find_missing_commas
 from dataflow.pipelines.declare.project_constants import (
@@ -181,23 +181,20 @@ def _list_found(module: types.ModuleType, file: File, known: set[int]) -> Iterat
 
 def _list_jobs(found: list[Found], problems: list[Problem]) -> list[Found]:
     """The definitions that become jobs; a class that only looks like a pipeline is reported."""
-    bases = list_bases(item.thing for item in found if item.kind != "job")
+    bases = {base for item in found if item.kind != "job" for base in item.thing.__mro__[1:]}
     jobs = []
     for item in found:
         if item.kind == "job" or (item.kind and not is_base(item.kind, item.thing, bases)):
             jobs.append(item)
-        elif not item.kind and item.thing not in bases and not is_private(item.name):
-            problems += _find_misnamed(item)
+        elif item.kind or item.thing in bases or is_private(item.name):
+            continue
+        elif name := find_name(item.thing):
+            reason = (
+                f"{item.name} looks like a pipeline but is not named as one. Rename it {name} to run it, or "
+                f"_{item.name} if it is not one."
+            )
+            problems.append(Problem(item.path, item.line, reason, (item.name,)))
     return jobs
-
-
-def _find_misnamed(item: Found) -> Iterator[Problem]:
-    if name := find_name(item.thing):
-        reason = (
-            f"{item.name} looks like a pipeline but is not named as one. Rename it {name} to run it, or "
-            f"_{item.name} if it is not one."
-        )
-        yield Problem(item.path, item.line, reason, (item.name,))
 
 
 def _find_unread(folder: str) -> Iterator[Problem]:

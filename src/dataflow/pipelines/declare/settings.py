@@ -21,7 +21,7 @@ from dataflow.config.problems import Problems
 from dataflow.config.project import PROJECT_FILE
 from dataflow.config.toml import load_toml
 from dataflow.errors import ConfigError
-from dataflow.model.record import as_dict, record
+from dataflow.model.record import record
 from dataflow.model.url_text import is_torn, names_password, percent_decode, split_server
 from dataflow.model.variable_names import CONNECTION_PREFIXES, list_secrets
 from dataflow.model.wording import did_you_mean, quoted
@@ -33,8 +33,14 @@ from dataflow.secrets.known import KnownSecrets
 
 DEFAULT_LAKE = "lake"
 CONNECTION_KEYS = dict.fromkeys(("url", "encryptedpass", "password_variable"), str)
-SPARK_KEYS = {name: type(default) for name, default in as_dict(SparkSettings()).items()}
-SPARK_KEYS["remote_variable"] = str
+SPARK_KEYS = {
+    "master": str,
+    "remote": str,
+    "remote_variable": str,
+    "options": dict,
+    "shared_files": bool,
+    "copy_on_driver": bool,
+}
 SPARK_PLACES = ("master", "remote", "remote_variable")
 SECRET_OPTION = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
 """Spark itself hides the values of options with such names."""
