@@ -17,7 +17,7 @@ from dataflow.errors import DataFlowError
 from dataflow.pipelines.declare.catalog import Catalog
 from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.register.pipeline_jobs import register_pipelines
-from dataflow.pipelines.run.facilities import Facilities, ProjectValues
+from dataflow.pipelines.run.facilities import Facilities
 from dataflow.pipelines.run.worker import PipelineWorker
 from dataflow.store.opener import open_store
 
@@ -32,9 +32,7 @@ def main() -> None:
     settings = PipelineSettings(folder, environ, lambda: "")
     register_pipelines(store, catalog.definitions.values(), settings)
     with Flow(config, store) as flow:
-        facilities = Facilities(
-            config, store, settings, ProjectValues(environ, catalog.constants), PipelineProgress()
-        )
+        facilities = Facilities(config, store, settings, catalog.constants, PipelineProgress())
         for name in names:
             began = monotonic()
             worker = PipelineWorker(flow, facilities, catalog.get(name), lambda text: None)

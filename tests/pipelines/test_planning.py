@@ -15,7 +15,6 @@ import pytest
 from dataflow.cli.progress import PipelineProgress
 from dataflow.config.settings import load_config
 from dataflow.errors import BadInput
-from dataflow.pipelines.run.facilities import ProjectValues
 from dataflow.pipelines.show.description import describe
 from dataflow.pipelines.show.plan import Outlook, Scene, look_ahead
 from dataflow.pipelines.show.preview import Preview
@@ -82,8 +81,8 @@ def scene_of(workshop: Workshop) -> Scene:
 
 def facilities_of(workshop: Workshop) -> SharedSession:
     scene = scene_of(workshop)
-    values = ProjectValues(workshop.environ, scene.catalog.constants)
-    made = SharedSession(scene.config, workshop.store, scene.settings, values, PipelineProgress())
+    constants = scene.catalog.constants
+    made = SharedSession(scene.config, workshop.store, scene.settings, constants, PipelineProgress())
     return made.lend(workshop.spark)
 
 

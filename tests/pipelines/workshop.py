@@ -21,7 +21,7 @@ from dataflow.pipelines.declare.catalog import Catalog
 from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.lake.manifest import read_frame
 from dataflow.pipelines.register.pipeline_jobs import register_pipelines
-from dataflow.pipelines.run.facilities import Facilities, ProjectValues
+from dataflow.pipelines.run.facilities import Facilities
 from dataflow.pipelines.run.streams import Outcome
 from dataflow.pipelines.run.worker import PipelineWorker
 from dataflow.store.opener import open_store
@@ -87,9 +87,9 @@ class Workshop:
         store = open_store(config.store_url, config.actor, config.store_schema)
         settings = self.settings()
         with Flow(config, store, settings.secrets) as flow:
-            facilities = SharedSession(
-                config, store, settings, ProjectValues(self.environ, catalog.constants), PipelineProgress()
-            ).lend(self.spark)
+            facilities = SharedSession(config, store, settings, catalog.constants, PipelineProgress()).lend(
+                self.spark
+            )
             worker = PipelineWorker(flow, facilities, catalog.get(name), self.said.append)
             return worker.run(drain, dataid, streams=streams)
 

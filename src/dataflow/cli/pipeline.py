@@ -120,7 +120,7 @@ def run_pipeline(context: Context, asked: JobRequest) -> int:
         context.say(f"warning: {problem}")
     from dataflow.cli.progress import PipelineProgress
     from dataflow.client import Flow
-    from dataflow.pipelines.run.facilities import Facilities, ProjectValues
+    from dataflow.pipelines.run.facilities import Facilities
     from dataflow.pipelines.run.worker import PipelineWorker
     from dataflow.runjob.session import count_left
 
@@ -130,13 +130,7 @@ def run_pipeline(context: Context, asked: JobRequest) -> int:
     settings.secrets.add(*context.list_secrets())
     progress = PipelineProgress(asked.quiet)
     with Flow(context.config, context.store, settings.secrets) as flow, progress:
-        facilities = Facilities(
-            context.config,
-            context.store,
-            settings,
-            ProjectValues(context.environ, catalog.constants),
-            progress,
-        )
+        facilities = Facilities(context.config, context.store, settings, catalog.constants, progress)
 
         def say(text: str) -> None:
             with progress.paused():

@@ -119,13 +119,12 @@ def _look_ahead(args: argparse.Namespace, context: Context) -> tuple[Definition,
     catalog = load_catalog(context)
     definition = catalog.get(args.name)
     from dataflow.cli.progress import PipelineProgress
-    from dataflow.pipelines.run.facilities import Facilities, ProjectValues
+    from dataflow.pipelines.run.facilities import Facilities
     from dataflow.pipelines.show.plan import Scene, look_ahead
 
     config, settings = context.config, get_settings(context)
     scene = Scene(catalog, settings, config, context.is_gone)
-    values = ProjectValues(context.environ, catalog.constants)
-    facilities = Facilities(config, _store(context), settings, values, PipelineProgress())
+    facilities = Facilities(config, _store(context), settings, catalog.constants, PipelineProgress())
     with settings.secrets.hidden_in_errors():
         return definition, facilities, look_ahead(facilities.store, definition, scene, args.dataid)
 

@@ -33,11 +33,10 @@ from dataflow.pipelines.shape.findings import (
     complete_checks,
     judge,
     judge_count,
-    list_sql,
-    list_unique,
+    list_counted,
     wanted_by,
 )
-from dataflow.pipelines.shape.shaped import RejectPolicy, decide, make_policy
+from dataflow.pipelines.shape.shaped import RejectPolicy, parse_policy
 from dataflow.pipelines.shape.shaper import Shaper
 from dataflow.pipelines.shape.statistics import NOTHING, Statistics
 
@@ -71,7 +70,7 @@ def verdict(check: Check, rows: list[Any], **given: Any) -> Verdict:
 def test_constraints_are_checks_without_a_declaration() -> None:
     completed = complete_checks([], FIELDS)
     assert completed == (not_null("id"), not_null("status"), unique("id"), unique("code"))
-    assert list_unique(completed) == [unique("id"), unique("code")]
+    assert list_counted(completed) == [unique("id"), unique("code")]
     rows = [{"id": "x"}, {"id": None, "status": "a"}]
     batch = pa.RecordBatch.from_pylist(rows, schema=Shaper(FIELDS).schema)
     found = judge(completed, Statistics.of(batch, wanted_by(completed)), None, None)
@@ -137,9 +136,9 @@ def test_one_row_is_counted_in_the_singular() -> None:
         '1 row has other values, such as "z"',
         'the only row has NULL in "id"',
     ]
-    policy = RejectPolicy("quarantine", 5)
-    assert decide(policy, 1, 1).reason == "1 of 1 row does not fit; the limit is 5"
-    assert decide(policy, 0, 1).reason == "the only row fits"
+    assert RejectPolicy(0.5).find_excess(1, 1) == "1 of 1 row does not fit; the limit is 50 %"
+    assert RejectPolicy(1).find_excess(2, 2) == "2 of 2 rows do not fit; the limit is 1 row"
+    assert RejectPolicy(5).find_excess(6, 9) == "6 of 9 rows do not fit; the limit is 5 rows"
     assert told_rows({"orders": 1}) == ", 1 row"
     assert told_rows({"orders": 1, "lines": 2}) == ", 1 row of orders, 2 rows of lines"
 
@@ -198,13 +197,13 @@ def test_statistics_of_zero_batches_can_be_checked() -> None:
 
 def test_checks_that_need_a_pass_are_returned_and_evaluated_from_a_count() -> None:
     checks = complete_checks([sql("amount >= 0", severity="warning"), unique("status", "day")], FIELDS)
-    assert [one.values for one in list_sql(checks)] == [("amount >= 0",)]
-    assert [one.values for one in list_unique(checks)] == [("id",), ("code",), ("status", "day")]
-    bad = judge_count(list_sql(checks)[0], 3, ["-1"])
+    counted = list_counted(checks)
+    assert [one.values for one in counted] == [("id",), ("code",), ("status", "day"), ("amount >= 0",)]
+    bad = judge_count(counted[3], 3, ["-1"])
     assert (bad.verdict, bad.severity, bad.refuses) == (Verdict.NO, "warning", False)
     assert bad.evidence == '3 rows are false, such as "-1"'
-    assert judge_count(list_unique(checks)[2], 0).verdict is Verdict.YES
-    assert judge_count(list_unique(checks)[2], 1).refuses
+    assert judge_count(counted[2], 0).verdict is Verdict.YES
+    assert judge_count(counted[2], 1).refuses
 
 
 def test_only_a_no_of_severity_error_blocks_publishing() -> None:
@@ -274,29 +273,29 @@ def test_two_lists_of_accepted_values_for_one_column_are_refused() -> None:
 @pytest.mark.parametrize(
     ("policy", "rejected", "rows", "expected"),
     [
-        (make_policy(), 0, 10, True),
-        (make_policy(), 1, 10, False),
-        (make_policy("quarantine", 2), 2, 10, True),
-        (make_policy("quarantine", 2), 3, 10, False),
-        (make_policy("quarantine", 0.29), 29, 100, True),
-        (make_policy("quarantine", 0.29), 30, 100, False),
-        (make_policy("quarantine", 1), 1, 1, True),
+        (parse_policy("fail"), 0, 10, True),
+        (parse_policy("fail"), 1, 10, False),
+        (parse_policy({"quarantine": 2}), 2, 10, True),
+        (parse_policy({"quarantine": 2}), 3, 10, False),
+        (parse_policy({"quarantine": 0.29}), 29, 100, True),
+        (parse_policy({"quarantine": 0.29}), 30, 100, False),
+        (parse_policy({"quarantine": 1}), 1, 1, True),
     ],
 )
 def test_rejects_fail_a_run_unless_quarantine_allows_them(
     policy: RejectPolicy, rejected: int, rows: int, expected: bool
 ) -> None:
-    found = decide(policy, rejected, rows)
-    assert found.accepted is expected
-    assert str(rows) in found.reason
+    found = policy.find_excess(rejected, rows)
+    assert (not found) is expected
+    assert expected or str(rows) in found
 
 
 @pytest.mark.parametrize(
-    ("action", "limit"),
-    [("ignore", None), ("fail", 5), ("quarantine", None), ("quarantine", 0), ("quarantine", 1.5),
-     ("quarantine", 1.0),
-     ("quarantine", True), ("quarantine", float("nan")), ("quarantine", -1), ("quarantine", "5")],
+    "rejects",
+    ["ignore", {"fail": 5}, {"quarantine": None}, {"quarantine": 0}, {"quarantine": 1.5},
+     {"quarantine": 1.0}, {"quarantine": 5, "fail": 5}, {},
+     {"quarantine": True}, {"quarantine": float("nan")}, {"quarantine": -1}, {"quarantine": "5"}],
 )  # fmt: skip
-def test_an_invalid_policy_is_refused(action: str, limit: Any) -> None:
+def test_an_invalid_policy_is_refused(rejects: Any) -> None:
     with pytest.raises(BadInput, match="rejects"):
-        make_policy(action, limit)
+        parse_policy(rejects)

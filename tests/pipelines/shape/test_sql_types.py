@@ -116,6 +116,8 @@ def test_constraints_are_parsed_after_the_type(text: str, expected: Definition) 
         ("timestamp(3) with time zone", "does not take a number"),
         ("float(54)", "does not take a number"),
         ("varchar()", "is malformed"),
+        ("text ]", "is malformed"),
+        ("array", "is malformed"),
     ],
 )
 def test_an_unsupported_type_is_refused_with_the_supported_ones(text: str, said: str) -> None:

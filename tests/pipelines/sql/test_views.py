@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataflow.errors import BadInput
+from dataflow.pipelines.handover.records import View
 from dataflow.pipelines.sql.macros import TemplateInterval
 from dataflow.pipelines.sql.parsing import read_statement
 from dataflow.pipelines.sql.translation import translate
-from dataflow.pipelines.sql.views import View, build_select
+from dataflow.pipelines.sql.views import build_select
 from tests.pipelines.sql.both import SCHEMA, Both
 
 FEBRUARY = TemplateInterval(datetime(2020, 2, 1, tzinfo=UTC), datetime(2020, 3, 1, tzinfo=UTC))

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Collection, Iterator
 from typing import TypeGuard
 
-from dataflow.model.record import replace
 from dataflow.pipelines.declare.imports import FOREIGN, OF_PIPELINES, OWN, list_imported
 from dataflow.pipelines.declare.source_text import Edit, FileChange, Source
 
@@ -75,9 +74,6 @@ class Remains:
         shown = f"`{self._source.shown(node)}`"
         names = " and ".join(one.name or one.module for one in gone)
         self._add(node, f"{names} from {shown}" if kept else shown, why, ast.unparse(made) if kept else "")
-        if why == _RUNS_ITSELF:
-            one = self.found[node]
-            self.found[node] = replace(one, problem=f"{one.problem} {_WHOLE_PROJECT}")
 
     def _look_at_class(self, node: ast.ClassDef) -> None:
         for base in node.bases:
@@ -100,10 +96,11 @@ class Remains:
         others = [one for one in node.body if one is not member and one not in self.found]
         return "" if others else "pass"
 
-    def _add(self, node: ast.stmt, subject: str, why: str, instead: str = "") -> None:
+    def _add(self, node: ast.stmt, subject: str, why: str, instead: str = "", is_lost: bool = False) -> None:
         line = self._source.line_at(self._source.start(node))
         edit = self._source.without(node, instead)
-        self.found[node] = FileChange(line, f"remove {subject}: {why}.", f"removed {subject}", why, (edit,))
+        problem = f"remove {subject}: {why}.{f' {_WHOLE_PROJECT}' * (why == _RUNS_ITSELF)}"
+        self.found[node] = FileChange(line, problem, f"removed {subject}", why, (edit,), is_lost)
 
     def _find_used(self, node: ast.AST) -> str:
         spared = {id(one.value) for one in ast.walk(node) if self._is_reference(one)}
@@ -130,8 +127,7 @@ class Remains:
     def _give_up(self, node: ast.stmt, subject: str, used: str, instead: str = "") -> None:
         """Removes code whose effect DataFlow may not replace."""
         why = f"it uses {used} from {self.gone[used]}, which DataFlow does not have"
-        self._add(node, subject, why, instead)
-        self.found[node] = replace(self.found[node], is_lost=True)
+        self._add(node, subject, why, instead, is_lost=True)
 
 
 def find_remains(source: Source, files: Collection[str]) -> list[FileChange]:

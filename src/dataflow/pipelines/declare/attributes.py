@@ -34,18 +34,15 @@ class Attributes:
         self.place = f"{found.path}:{found.line}"
         self._refuse_unknown()
 
-    def __call__(self, name: str, kind: Any = None) -> Any:
+    def __call__(self, name: str) -> Any:
         if not hasattr(self.thing, name) and not hasattr(self._base, name):
             hint = f". Add it, or call the class _{self._job} if it is a base of others"
             raise self.wrong(name, f"is missing{hint if isinstance(self.thing, type) else ''}")
-        value = getattr(self.thing, name, getattr(self._base, name, None))
-        if kind is not None and not isinstance(value, kind):
-            raise self.wrong(name, f"is {quoted(repr(value))}, which has the wrong type")
-        return value
+        return getattr(self.thing, name, getattr(self._base, name, None))
 
     def text(self, name: str) -> str:
         """A string; "" for None."""
-        return self._of(name, str | None, "a string") or ""
+        return self.of(name, str | None, "a string") or ""
 
     def name(self, name: str) -> str:
         """A valid dataset name."""
@@ -64,19 +61,19 @@ class Attributes:
 
     def switch(self, name: str) -> bool:
         """True or False, not a string such as "true"."""
-        return bool(self._of(name, bool, "True or False"))
+        return bool(self.of(name, bool, "True or False"))
 
     def number(self, name: str, kind: type[int] | type[float]) -> Any:
         """A number that is not negative."""
         wanted = f"{'a whole number' if kind is int else 'a number'} from 0 to {LARGEST}"
-        value = self._of(name, int | kind, wanted)
+        value = self.of(name, int | kind, wanted)
         if isinstance(value, bool) or not 0 <= value <= LARGEST:
             raise self.wrong(name, f"must be {wanted}, got {quoted(repr(value))}")
         return kind(value)
 
     def items(self, name: str, example: str = '"orders"') -> list[Any]:
         """The items of a list or tuple."""
-        return list(self._of(name, list | tuple, f"a list, such as [{example}]"))
+        return list(self.of(name, list | tuple, f"a list, such as [{example}]"))
 
     def checks(self) -> tuple[Check, ...]:
         """The declared checks."""
@@ -86,7 +83,8 @@ class Attributes:
                 raise self.wrong("checks", f"holds {quoted(repr(check))}, which is not a check")
         return found
 
-    def _of(self, name: str, kinds: Any, wanted: str) -> Any:
+    def of(self, name: str, kinds: Any, wanted: str) -> Any:
+        """A value of these types."""
         value = self(name)
         if not isinstance(value, kinds):
             raise self.wrong(name, f"must be {wanted}, got {quoted(repr(value))}")

@@ -26,13 +26,14 @@ class Catalog:
 
     def __init__(self, project_dir: str, environ: Mapping[str, str]) -> None:
         project = load_project(project_dir, environ)
-        self._place = project_dir, environ
+        # A pipeline file may have put secrets into its error.
+        self._redact = find_secrets(project_dir, environ).redact_text
         self.constants: Mapping[str, object] = project.constants
-        self.problems = [self._redact(problem) for problem in project.problems]
+        self.problems = [self._redact(str(problem)) for problem in project.problems]
         self.definitions: dict[str, Definition] = {}
         self._known: dict[str, Definition] = {}  # by class, function and dataset name
         self._broken = {
-            name: self._redact(problem) for problem in project.problems for name in problem.defines
+            name: self._redact(str(problem)) for problem in project.problems for name in problem.defines
         }
         of_kind = {
             kind: [one for one in project.found if one.kind == kind] for kind in (DATASET, VIEW, PYTHON)
@@ -120,13 +121,9 @@ class Catalog:
         try:
             yield
         except BadInput as error:
-            problem = self._redact(error)
+            problem = self._redact(str(error))
             self.problems.append(problem)
             self._broken |= dict.fromkeys(_list_names(found), problem)
-
-    def _redact(self, problem: object) -> str:
-        """The problem, without secrets that a pipeline file may have put into its error."""
-        return find_secrets(*self._place).redact_text(str(problem))
 
 
 def _view_name(found: Found) -> str:

@@ -27,11 +27,6 @@ def is_private(name: str) -> bool:
     return name in KINDS or name.startswith("_")
 
 
-def list_bases(classes: Iterable[type]) -> set[type]:
-    """The classes that others derive from."""
-    return {base for one in classes for base in one.__mro__[1:]}
-
-
 def is_base(kind: str, thing: type, bases: set[type]) -> bool:
     """True if others derive from a class and it lacks attributes that a pipeline needs."""
     return thing in bases and not all(hasattr(thing, name) for name in NEEDED[kind])
@@ -45,7 +40,7 @@ def find_name(thing: type) -> str:
 
 
 def word_for(bases: Iterable[str], attributes: Iterable[str]) -> str:
-    """`DatasetPipeline` or `ViewPipeline`, by the names of a class's bases or else by its attributes."""
+    """`DatasetPipeline` or `ViewPipeline`, by the names of a class and its bases, or else by attributes."""
     for base in bases:
         for word in KINDS:
             if word in base:

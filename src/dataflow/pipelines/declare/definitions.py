@@ -20,10 +20,11 @@ from dataflow.pipelines.declare.loader import Found
 from dataflow.pipelines.declare.sources import Files, Http, TableSource
 from dataflow.pipelines.declare.timing import Timing, read_job_timing, read_timing
 from dataflow.pipelines.handover.published_table import interval_table
+from dataflow.pipelines.handover.records import View
 from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.shape.fields import Field, parse_fields
 from dataflow.pipelines.shape.findings import complete_checks
-from dataflow.pipelines.shape.shaped import RejectPolicy, make_policy
+from dataflow.pipelines.shape.shaped import RejectPolicy, parse_policy
 
 WRITES = ("replace", "swap", "append", "merge")
 MODES = ("snapshot", "partition")
@@ -149,12 +150,7 @@ class ViewDefinition(Declared):
     job: str
     dataset: str
     inputs: tuple[JobInput, ...]
-    fields: Any
-    join: str
-    where: str
-    query: str
-    params: Mapping[str, Any]
-    dialect: str
+    sql: View
     materialized: bool
     target: str
     schema: str
@@ -194,9 +190,11 @@ Definition = DatasetDefinition | ViewDefinition | JobDefinition
 def define_dataset(found: Found) -> DatasetDefinition:
     """The definition of a dataset pipeline's class; BadInput names an attribute that is not valid."""
     get = Attributes(found, bases.DatasetPipeline)
-    mapping = get("field_mapping", (list, tuple))
+    mapping = get.items("field_mapping", '("id", "text PRIMARY KEY")')
     with get.saying("field_mapping"):
         fields = parse_fields([item for item in mapping if item is not ...])
+    with get.saying("rejects"):
+        rejects = parse_policy(get("rejects"))
     definition = DatasetDefinition(
         job=found.name,
         dataset=get.name("table_name"),
@@ -211,7 +209,7 @@ def define_dataset(found: Found) -> DatasetDefinition:
         indexes=_indexes(get),
         comment=get.text("comment"),
         checks=get.checks(),
-        rejects=_rejects(get),
+        rejects=rejects,
         timing=read_timing(get),
         place=get.place,
     )
@@ -252,8 +250,18 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
             raise get.wrong("dataset_pipeline", f"is {quoted(name)}, which cannot be loaded: see {where}")
     inputs = tuple(_view_input(get, name, known, timing) for name in named)
     first = known[inputs[0].dataset]
-    query = get.text("query")
-    if query and (get.text("where_clause") or get.text("join_clause") or get("fields") is not True):
+    sql = View(
+        f"{get.place}: {found.name}",
+        tuple(dict.fromkeys(item.dataset for item in inputs)),
+        # "__all__", as in the first Data Flow, is all columns of the dataset and none of the joined ones.
+        [f'"{inputs[0].dataset}".*'] if get("fields") == EVERY_FIELD else get("fields"),
+        get.text("join_clause"),
+        get.text("where_clause"),
+        get.text("query"),
+        get.one_of("dialect", ("postgres", "spark")),
+        dict(get.of("params", Mapping, "a dict")),
+    )
+    if sql.query and (sql.where_clause or sql.join_clause or sql.fields is not True):
         raise get.wrong("query", "is a whole SELECT; remove fields, join_clause and where_clause")
     if get.checks() and not get.switch("materialized"):
         raise get.wrong("checks", "need rows, but materialized = False stores none. Remove one of the two")
@@ -261,13 +269,7 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
         job=found.name,
         dataset=get.name("view_name"),
         inputs=inputs,
-        # "__all__", as in the first Data Flow, is all columns of the dataset and none of the joined ones.
-        fields=[f'"{inputs[0].dataset}".*'] if get("fields") == EVERY_FIELD else get("fields"),
-        join=get.text("join_clause"),
-        where=get.text("where_clause"),
-        query=query,
-        params=dict(get("params", Mapping)),
-        dialect=get.one_of("dialect", ("postgres", "spark")),
+        sql=sql,
         materialized=get.switch("materialized"),
         target=get.text("target_db") or first.target,
         schema=get.text("target_schema") or first.schema or bases.DatasetPipeline.target_schema,
@@ -364,18 +366,6 @@ def _view_input(get: Attributes, name: Any, known: Mapping[str, Definition], tim
             f"({producer.place}). Give both the same schedule and timezone",
         )
     return JobInput(name if name in outputs else outputs[0], SAME)
-
-
-def _rejects(get: Attributes) -> RejectPolicy:
-    policy = get("rejects")
-    with get.saying("rejects"):
-        if isinstance(policy, Mapping) and set(policy) == {"quarantine"}:
-            return make_policy("quarantine", policy["quarantine"])
-        if policy == "fail":
-            return make_policy()
-    raise get.wrong(
-        "rejects", 'must be "fail" or {"quarantine": N}, where N is a number of rows or a share below 1'
-    )
 
 
 def _input(get: Attributes, item: Any, datasets: Mapping[str, str]) -> JobInput:

@@ -119,7 +119,7 @@ def _whole(alias: ast.alias) -> Imported:
     root, _, rest = alias.name.partition(".")
     if root == OWN and rest in CONSTANTS:
         return Imported(alias.asname or root, "", alias.name, CONSTANT)
-    kind = FOREIGN if root == "airflow" or (root == OWN and not _exists(alias.name)) else OTHER
+    kind = FOREIGN if root == "airflow" or (root == OWN and not is_installed(alias.name)) else OTHER
     return Imported(alias.asname or root, "", alias.name, kind)
 
 
@@ -133,20 +133,21 @@ def _kind_of(module: str, name: str, files: Collection[str]) -> str:
         return OTHER
     if not rest:
         public = sys.modules[OWN].__all__  # importing the package here would break the layers
-        is_ours = name == "*" or name in public or _exists(f"{OWN}.{name}")
+        is_ours = name == "*" or name in public or is_installed(f"{OWN}.{name}")
         return CONSTANT if name in CONSTANTS else OTHER if is_ours else FOREIGN
     if rest in (["constants"], ["config"]):
-        is_ours = _exists(module) and hasattr(import_module(module), name)
+        is_ours = is_installed(module) and hasattr(import_module(module), name)
         if not is_ours:
             return CONSTANT
     if rest[0] in PIPELINE_MODULES:
         # A whole module is not needed: its classes are known by their own names.
         return FOREIGN if len(rest) == 1 and name.islower() else SIBLING
-    return OTHER if _exists(module) else FOREIGN
+    return OTHER if is_installed(module) else FOREIGN
 
 
-def _exists(module: str) -> bool:
+def is_installed(module: str) -> bool:
+    """True if Python finds a module of this name."""
     try:
         return find_spec(module) is not None
-    except ImportError:
+    except (ImportError, ValueError):
         return False

@@ -19,7 +19,7 @@ from typing import Any
 from dataflow.errors import ConfigError, DataFlowError
 from dataflow.model.record import record, replace
 from dataflow.pipelines.declare.airflow_remains import explain_missing, find_remains
-from dataflow.pipelines.declare.class_kinds import find_name, is_base, is_private, kind_by_name, list_bases
+from dataflow.pipelines.declare.class_kinds import find_name, is_base, is_private, kind_by_name
 from dataflow.pipelines.declare.imports import list_siblings, replace_imports, wants_config
 from dataflow.pipelines.declare.missing_commas import find_missing_commas
 from dataflow.pipelines.declare.project_constants import (
@@ -62,10 +62,11 @@ class Found:
 
 @record
 class File:
-    """A compiled pipeline file, and the names it imports from others: file and name."""
+    """A compiled pipeline file, the names it imports from others as file and name, and its classes' lines."""
 
     code: types.CodeType
     siblings: tuple[tuple[str, str], ...]
+    lines: Mapping[str, int]
 
 
 @record
@@ -90,8 +91,10 @@ def load_project(project_dir: str, environ: Mapping[str, str]) -> Project:
         if tree is not None:
             has_config = has_config or wants_config(tree)
             siblings = tuple(list_siblings(tree, loaded))
+            nodes = reversed([*ast.walk(tree)])  # of classes with the same name, the first and outermost
+            lines = {node.name: node.lineno for node in nodes if isinstance(node, ast.ClassDef)}
             replace_imports(tree, loaded)
-            waiting[path] = File(compile(tree, path, "exec"), siblings)
+            waiting[path] = File(compile(tree, path, "exec"), siblings, lines)
     with importable(project_dir):
         constants = _load_constants(project_dir, environ, FILE, problems)
         given = {"constants": constants, "datetime": datetimes.datetime}
@@ -142,7 +145,7 @@ def _run_all(waiting: dict[str, File], given: dict[str, Any], problems: list[Pro
             except BaseException as error:  # sys.exit() included: it concerns this file only
                 problems.append(_problem(path, error))
             else:
-                found += _list_found(module, path, set(map(id, known.values())))
+                found += _list_found(module, file, set(map(id, known.values())))
                 modules[name] = vars(module)
             progress = True
             del waiting[path]
@@ -159,9 +162,9 @@ def _list_imported(file: File, modules: Mapping[str, Mapping[str, Any]]) -> dict
     return found
 
 
-def _list_found(module: types.ModuleType, path: str, known: set[int]) -> Iterator[Found]:
+def _list_found(module: types.ModuleType, file: File, known: set[int]) -> Iterator[Found]:
     """The classes and jobs of a file; a class without a kind is a base, or not named as a pipeline."""
-    shown = os.path.join(FOLDER, os.path.basename(path))
+    shown = os.path.join(FOLDER, os.path.basename(file.code.co_filename))
     for name, thing in vars(module).items():
         if id(thing) in known or getattr(thing, "__module__", None) != module.__name__:
             continue
@@ -171,28 +174,27 @@ def _list_found(module: types.ModuleType, path: str, known: set[int]) -> Iterato
             kind = "job"
         else:
             continue
-        yield Found(kind, getattr(thing, "__name__", name), thing, shown, _line_of(thing, name, path))
+        code = getattr(getattr(thing, "__wrapped__", thing), "__code__", None)
+        line = code.co_firstlineno if code is not None else file.lines.get(name, 1)
+        yield Found(kind, getattr(thing, "__name__", name), thing, shown, line)
 
 
 def _list_jobs(found: list[Found], problems: list[Problem]) -> list[Found]:
     """The definitions that become jobs; a class that only looks like a pipeline is reported."""
-    bases = list_bases(item.thing for item in found if item.kind != "job")
+    bases = {base for item in found if item.kind != "job" for base in item.thing.__mro__[1:]}
     jobs = []
     for item in found:
         if item.kind == "job" or (item.kind and not is_base(item.kind, item.thing, bases)):
             jobs.append(item)
-        elif not item.kind and item.thing not in bases and not is_private(item.name):
-            problems += _find_misnamed(item)
+        elif item.kind or item.thing in bases or is_private(item.name):
+            continue
+        elif name := find_name(item.thing):
+            reason = (
+                f"{item.name} looks like a pipeline but is not named as one. Rename it {name} to run it, or "
+                f"_{item.name} if it is not one."
+            )
+            problems.append(Problem(item.path, item.line, reason, (item.name,)))
     return jobs
-
-
-def _find_misnamed(item: Found) -> Iterator[Problem]:
-    if name := find_name(item.thing):
-        reason = (
-            f"{item.name} looks like a pipeline but is not named as one. Rename it {name} to run it, or "
-            f"_{item.name} if it is not one."
-        )
-        yield Problem(item.path, item.line, reason, (item.name,))
 
 
 def _find_unread(folder: str) -> Iterator[Problem]:
@@ -219,17 +221,6 @@ def _find_twins(tree: ast.Module, shown: str) -> Iterator[Problem]:
                 reason = f"{node.name} is already defined at {shown}:{lines[node.name]}. Rename one."
                 yield Problem(shown, node.lineno, reason, (node.name,))
             lines.setdefault(node.name, node.lineno)
-
-
-def _line_of(thing: Any, name: str, path: str) -> int:
-    code = getattr(getattr(thing, "__wrapped__", thing), "__code__", None)
-    line = code.co_firstlineno if code is not None else vars(thing).get("__firstlineno__")
-    if line is not None:
-        return int(line)
-    # Before Python 3.13 a class does not know its line, and inspect finds only classes of imported modules.
-    with open(path, "rb") as file:
-        nodes = ast.walk(ast.parse(file.read(), path))
-    return next((node.lineno for node in nodes if isinstance(node, ast.ClassDef) and node.name == name), 1)
 
 
 def _parse(path: str, files: list[str], problems: list[Problem]) -> ast.Module | None:

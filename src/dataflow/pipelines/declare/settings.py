@@ -74,7 +74,7 @@ class PipelineSettings:
     """The part of a project's settings that only pipelines need."""
 
     def __init__(self, project_dir: str, environ: Mapping[str, str], passphrase: Callable[[], str]) -> None:
-        self._environ = environ
+        self.environ = environ
         self._passphrase = passphrase
         self._asking = threading.Lock()
         path = os.path.join(project_dir, PROJECT_FILE)
@@ -90,12 +90,12 @@ class PipelineSettings:
         """How to reach Spark; ConfigError if the variable with its address is not set."""
         given = {name: value for name, value in self._spark.items() if name != "remote_variable"}
         if variable := self._spark.get("remote_variable"):
-            if not self._environ.get(variable):
+            if not self.environ.get(variable):
                 raise ConfigError(
                     f"[spark] reads the address of Spark from {variable}, which is not set. "
                     f"Set it: export {variable}='sc://host:15002/;token=…'"
                 )
-            given["remote"] = self._environ[variable]
+            given["remote"] = self.environ[variable]
         options = {name: _option(value) for name, value in given.get("options", {}).items()}
         return SparkSettings(**{**given, "options": options})
 
@@ -111,7 +111,7 @@ class PipelineSettings:
     def get_place(self, name: str) -> Connection:
         """A connection by name, from its variable or else dataflow.toml; its password is not decrypted."""
         if variable := self._find_variable(name):
-            return parse_connection(name, self._environ[variable], variable)
+            return parse_connection(name, self.environ[variable], variable)
         if name in self._declared:
             return _declared_connection(name, self._declared[name])
         if name == LAKE:
@@ -134,15 +134,15 @@ class PipelineSettings:
     def _list_secrets(self) -> Iterator[str]:
         """The readable secrets; encrypted ones are added when they are decrypted."""
         named = [table.get("password_variable", "") for table in self._declared.values()]
-        yield from (self._environ.get(name, "") for name in named)
-        yield from list_secrets(self._environ)
-        yield from list_remote_secrets(self._environ.get(self._spark.get("remote_variable", ""), ""))
+        yield from (self.environ.get(name, "") for name in named)
+        yield from list_secrets(self.environ)
+        yield from list_remote_secrets(self.environ.get(self._spark.get("remote_variable", ""), ""))
         for name, value in self._spark.get("options", {}).items():
             if SECRET_OPTION.search(name) and len(_option(value)) >= SHORTEST_OPTION:
                 yield _option(value)
 
     def _find_variable(self, name: str) -> str | None:
-        return next((variable for variable in list_variables(name) if self._environ.get(variable)), None)
+        return next((variable for variable in list_variables(name) if self.environ.get(variable)), None)
 
     def _find_password(self, name: str, declared: Mapping[str, str]) -> str | None:
         if "encryptedpass" in declared:
@@ -151,9 +151,9 @@ class PipelineSettings:
             self.secrets.add(passphrase)
             return decrypt(declared["encryptedpass"], passphrase, bound_to_connection(name))
         variable = declared.get("password_variable")
-        if variable and not self._environ.get(variable):
+        if variable and not self.environ.get(variable):
             raise ConfigError(f"Connection {name} reads its password from {variable}, which is not set.")
-        return self._environ[variable] if variable else None
+        return self.environ[variable] if variable else None
 
 
 def find_secrets(project_dir: str, environ: Mapping[str, str]) -> KnownSecrets:

@@ -126,11 +126,8 @@ def list_outermost(edits: Iterable[Edit]) -> list[Edit]:
 
 
 def _list_literals(text: str) -> Iterator[tuple[str, int]]:
-    lines = io.StringIO(f"({text})").readline
-    starts = [
-        -1,
-        *(found.end() - 1 for found in re.finditer("\n", f"({text})")),
-    ]  # -1: the bracket added here
-    for token in tokenize.generate_tokens(lines):
+    wrapped = f"({text})"
+    starts = [-1, *(found.end() - 1 for found in re.finditer("\n", wrapped))]  # without that bracket
+    for token in tokenize.generate_tokens(io.StringIO(wrapped).readline):
         if token.type == tokenize.STRING:
             yield token.string, starts[token.end[0] - 1] + token.end[1]

@@ -184,10 +184,10 @@ def _filled(url: str, dataid: str, span: tuple[datetime, datetime]) -> str:
 
 @record
 class Files:
-    """Existing files: a path or glob, in which {dataid} stands for the interval's dataid."""
+    """JSON lines, CSV or Parquet files: a path or glob; in it {dataid} is the dataid of the interval."""
 
     path: str
-    format: str = ""
+    format: str = ""  # by default the file extension
 
     def check(self) -> None:
         """BadInput for an unknown format, or an unknown name in braces in the path."""
@@ -196,6 +196,9 @@ class Files:
         meaning = f"{IN_PATH[0]} stands for that of the interval"
         for found in re.findall(r"\{[^{}\[\]]*\}", self.path):
             _check_name("the path", found, IN_PATH, f"{meaning}; for a literal brace write [{{] or [}}].")
+
+
+files = Files
 
 
 @record
@@ -225,11 +228,6 @@ def http(url: str, **options: Any) -> Http:
         raise BadInput(f'allowed_origins={origins!r} must be a list, such as ["https://files.example"].')
     origins = tuple(origins)
     return Http(url, headers=headers, allowed_origins=origins, **options)
-
-
-def files(path: str, format: str = "") -> Files:
-    """JSON lines, CSV or Parquet files by path or glob; the format defaults to the file extension."""
-    return Files(path, format)
 
 
 def table(connection: str, name: str = "", query: str = "", **options: str) -> TableSource:

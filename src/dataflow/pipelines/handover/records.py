@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dataflow.model.record import as_dict, record
 
@@ -17,6 +17,24 @@ if TYPE_CHECKING:
 
 FINANCIAL_YEAR = "FINANCIAL_YEAR_FIRST_MONTH_DAY"
 """The constant, or variable, that sets the first day of a financial year for templates."""
+
+
+@record
+class View:
+    """A view pipeline's SQL as its class defines it: either `query`, or `fields` and its clauses.
+
+    `fields` is True for all columns, or a list of (expression, alias) pairs and plain expressions.
+    """
+
+    pipeline: str
+    datasets: tuple[str, ...]
+    fields: Any = True
+    join_clause: str = ""
+    where_clause: str = ""
+    query: str = ""
+    dialect: str = "postgres"
+    params: Any = ()
+    tables: Mapping[str, str] = {}  # the table to read for a dataset, if not its name
 
 
 @record

@@ -87,12 +87,9 @@ class ClassTable:
 
     def find_word(self, one: Written) -> str:
         """`DatasetPipeline` or `ViewPipeline` for a class that is or looks like a pipeline; "" otherwise."""
-        for word in KINDS:
-            if word in one.name:
-                return word
         lineage = self.list_lineage(one.name)
         bases = [base for each in lineage for base in _list_base_names(each.node)]
-        return word_for(bases, (name for each in lineage for name in each.assigned))
+        return word_for([one.name, *bases], (name for each in lineage for name in each.assigned))
 
     def is_base(self, one: Written) -> bool:
         """True for a class that only serves as a base of others."""

@@ -6,11 +6,10 @@ import ast
 import datetime as datetimes
 import re
 from collections.abc import Iterable
-from importlib.util import find_spec
 
 from dataflow.model.record import replace
 from dataflow.pipelines.declare.airflow_remains import FACTORY, find_remains
-from dataflow.pipelines.declare.imports import SIBLING, list_imported
+from dataflow.pipelines.declare.imports import OTHER, SIBLING, is_installed, list_imported
 from dataflow.pipelines.declare.missing_commas import find_missing_commas
 from dataflow.pipelines.declare.source_text import Edit, FileChange, Source, apply_edits, list_outermost
 from dataflow.pipelines.migration.pipeline_classes import PipelineClasses
@@ -77,8 +76,9 @@ def _find_unused(source: Source, after: Source) -> list[FileChange]:
         if not used.intersection(one.bound for one in imported):
             edit = source.without(node)
             found.append(FileChange(node.lineno, "", f"removed `{shown}`", "it is not used", (edit,)))
-        elif imported[0].kind == "other" and not _is_installed(imported[0].module):
-            package = imported[0].module.partition(".")[0]
+            continue
+        package = imported[0].module.partition(".")[0]
+        if imported[0].kind == OTHER and package and not is_installed(package):
             why = f"the package {package} is not installed here"
             found.append(FileChange(node.lineno, "", f"kept `{shown}`", why, is_lost=True))
     return found
@@ -121,10 +121,3 @@ def _seconds(delay: ast.expr | None) -> str:
         return f"; retry_delay_seconds = {datetimes.timedelta(**parts).total_seconds():g}"
     except (TypeError, ValueError):
         return ""
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return module.startswith(".") or find_spec(module.partition(".")[0]) is not None
-    except (ImportError, ValueError):
-        return False

@@ -27,7 +27,7 @@ from dataflow.pipelines.register.spans import Span, find_start_before, interval_
 from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.sql.macros import TemplateInterval
 from dataflow.pipelines.sql.translation import Translated, translate
-from dataflow.pipelines.sql.views import View, build_select
+from dataflow.pipelines.sql.views import build_select
 from dataflow.store.store import Store
 
 SPARK = "spark"
@@ -105,7 +105,7 @@ class IntervalPlan:
             one.dataset.name: dict(frames[one.dataset.name].columns) if one.location else _declared(one)
             for one in self.inputs
         }
-        return SparkSteps(translate(self.select, definition.dialect, schema, definition.origin), frames)
+        return SparkSteps(translate(self.select, definition.sql.dialect, schema, definition.origin), frames)
 
 
 def plan_interval(
@@ -136,9 +136,9 @@ def _plan_view(plan: IntervalPlan, constants: Mapping[str, object]) -> IntervalP
                 f"but they are at {', '.join(str(one.place) for one in plan.inputs)}."
             )
         return replace(plan, select=view_select(definition, plan.span, constants))
-    if definition.dialect != "postgres":
+    if definition.sql.dialect != "postgres":
         raise BadInput(
-            f'{definition.origin}.dialect is "{definition.dialect}", but all its datasets '
+            f'{definition.origin}.dialect is "{definition.sql.dialect}", but all its datasets '
             f"are in {definition.target}, which runs PostgreSQL's SQL. Write it in that and remove dialect, "
             'or move the datasets to the lake, where Spark computes it: target_db = "lake".'
         )
@@ -179,25 +179,15 @@ def view_select(
 
     `tables` maps its datasets to table names in a database.
     """
-    view = View(
-        definition.origin,
-        definition.reads,
-        definition.fields,
-        definition.join,
-        definition.where,
-        definition.query,
-        definition.dialect,
-        definition.params,
-        {name: table for name, table in (tables or {}).items() if name != table},
-    )
+    renamed = {name: table for name, table in (tables or {}).items() if name != table}
     timing = definition.timing
     has_dates = timing.schedule != ONCE or bool(timing.start)
     interval = TemplateInterval(
         span.start, span.end, timing.timezone, find_start_before(timing, span), has_dates
     )
     own = {"table_name": definition.reads[0], "view_name": definition.dataset}
-    named = {name: value for name, value in own.items() if name not in definition.params}
-    return build_select(view, interval, named | dict(constants))
+    named = {name: value for name, value in own.items() if name not in definition.sql.params}
+    return build_select(replace(definition.sql, tables=renamed), interval, named | dict(constants))
 
 
 def _declared(item: PlannedInput) -> dict[str, str]:

@@ -19,14 +19,14 @@ from dataflow.pipelines.handover.records import REJECTS, Part, Published, Target
 from dataflow.pipelines.register.interval_plan import plan_interval
 from dataflow.pipelines.register.spans import Span
 from dataflow.pipelines.run.facilities import Facilities
-from dataflow.pipelines.run.pipeline_run import PipelineRun, refuse_lost
+from dataflow.pipelines.run.pipeline_run import PipelineRun, make_patience, refuse_lost
 from dataflow.pipelines.run.source_reader import Feeder, SourceReader
 from dataflow.pipelines.run.stage_tasks import StageParts
 from dataflow.pipelines.run.targets import discarding, pipeline_target
 from dataflow.pipelines.run.verdict import Judgement
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.inference import infer_fields
-from dataflow.pipelines.shape.shaped import RejectPolicy
+from dataflow.pipelines.shape.shaped import RejectPolicy, first_rows
 from dataflow.pipelines.shape.statistics import Wanted
 from dataflow.pipelines.spark.tasks import run_tasks, tag_of
 from dataflow.private_files import open_with_folder
@@ -73,7 +73,9 @@ class DatasetRun(PipelineRun):
         with discarding(target):
             if published is None:
                 sources = chain([source], iter(self._open_again, None))
-                published = self._make_patience().repeat(lambda: self._make(next(sources), fields, target))
+                published = make_patience(claimed, self._facilities).repeat(
+                    lambda: self._make(next(sources), fields, target)
+                )
             else:
                 rows = f"{published.rows} {plural(published.rows, 'row')}"
                 self.log(f"an earlier run published {rows} before it died")
@@ -213,10 +215,7 @@ class KeptRejects:
 
     def take(self, report: TaskReport) -> TaskReport:
         """The report, cut to the rejects that still fit: other tasks may have used up the limit meanwhile."""
-        places = list(dict.fromkeys((one.part, one.row) for one in report.rejects))
         with self._lock:
-            kept = frozenset(places[: self.left])
-            self.rows += len(kept)
-        if len(kept) == len(places):
-            return report
-        return replace(report, rejects=tuple(one for one in report.rejects if (one.part, one.row) in kept))
+            kept = first_rows(report.rejects, self.left)
+            self.rows += len({(one.part, one.row) for one in kept})
+        return replace(report, rejects=kept)

@@ -12,7 +12,6 @@ from typing import Protocol
 
 from dataflow.config.settings import Config
 from dataflow.model.location import run_folder
-from dataflow.model.record import record
 from dataflow.model.records import Run
 from dataflow.model.url_text import percent_encode
 from dataflow.pipelines.declare.settings import PipelineSettings
@@ -91,15 +90,6 @@ class StagingFolders:
                 shutil.rmtree(os.path.join(root, found[0]), ignore_errors=True)
 
 
-@record
-class ProjectValues:
-    """The context a project's files are read in: the environment, and the constants for templates."""
-
-    environ: Mapping[str, str]
-    constants: Mapping[str, object]
-    _hidden = ("environ",)
-
-
 class Facilities:
     """One worker's, or one stream's of it."""
 
@@ -108,13 +98,14 @@ class Facilities:
         config: Config,
         store: Store,
         settings: PipelineSettings,
-        values: ProjectValues,
+        constants: Mapping[str, object],
         progress: Progress,
     ) -> None:
         self.config = config
         self.settings = settings
-        self.environ, self.constants = values.environ, values.constants
-        settings.secrets.add(*own_secrets(values.environ, config.store_url).values())
+        self.environ = settings.environ
+        self.constants = constants  # for templates
+        settings.secrets.add(*own_secrets(settings.environ, config.store_url).values())
         self.staging = StagingFolders(config.project_dir, store.read.get_store_id())
         self._equip(store, progress, SharedSession(config.log_dir))
 

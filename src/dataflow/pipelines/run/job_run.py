@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from dataflow.errors import BadInput, InvalidData, UnknownName
@@ -39,7 +39,7 @@ class Facts:
     dataid: str
     run_id: int
     sources: tuple[PinnedInput, ...]
-    outputs: tuple[tuple[str, str], ...]  # dataset and location
+    outputs: Mapping[str, str]  # location by dataset
     declared: tuple[str, ...] | None
     span: Span | None
     hint: str  # where inputs and outputs are declared
@@ -115,8 +115,8 @@ class JobRun:
 
     def location(self, name: str) -> str:
         """Where an input is, or where an output goes."""
-        if name in dict(self._facts.outputs):
-            return dict(self._facts.outputs)[name]
+        if name in self._facts.outputs:
+            return self._facts.outputs[name]
         source = self._find_source(name)
         return "" if source is None else source.location
 
@@ -124,9 +124,8 @@ class JobRun:
         """Stages and checks an output; it is published, with all others, when the run succeeds."""
         from dataflow.pipelines.spark.frames import is_frame
 
-        outputs = [dataset for dataset, _ in self._facts.outputs]
-        if name not in outputs:
-            raise self._unknown("output", name, outputs)
+        if name not in self._facts.outputs:
+            raise self._unknown("output", name, self._facts.outputs)
         if not is_frame(frame):
             raise BadInput(
                 f"{self.job} writes a {type(frame).__name__} to {name}; run.write takes a Spark DataFrame. "
@@ -150,7 +149,7 @@ class JobRun:
 
     def refuse_unwritten(self, place: str = "") -> None:
         """Raises InvalidData if a declared output was not written; `place` is that of the declaration."""
-        missing = [dataset for dataset, _ in self._facts.outputs if dataset not in self._written]
+        missing = [dataset for dataset in self._facts.outputs if dataset not in self._written]
         if missing:
             advice = f" Call run.write({missing[0]!r}, frame), or remove it from outputs: {place}"
             names = " and ".join(missing)

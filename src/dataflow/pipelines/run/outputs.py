@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dataflow import failpoints
 from dataflow.errors import BadInput, InvalidData
@@ -24,24 +24,20 @@ if TYPE_CHECKING:
     from dataflow.pipelines.spark.annotations import DataFrame
 
 
-class Outputs:
-    """The outputs staged so far; `make_target` returns the target of a dataset with these columns."""
+class Outputs(ExitStack):
+    """The outputs staged so far; `make_target` returns the target of a dataset with these columns.
+
+    Leaving the context clears all staging, except for INVALID outputs.
+    """
 
     def __init__(
         self, make_target: Callable[[str, Columns], Target], tag: str, log: Callable[[str], None]
     ) -> None:
+        super().__init__()
         self._make_target = make_target
         self._tag = tag
         self._log = log
         self._staged: dict[str, tuple[Target, Judgement]] = {}
-        self._begun = ExitStack()
-
-    def __enter__(self) -> Outputs:
-        return self
-
-    def __exit__(self, *raised: Any) -> None:
-        """Clears all staging, except for INVALID outputs."""
-        self._begun.__exit__(*raised)
 
     def stage(
         self,
@@ -59,7 +55,7 @@ class Outputs:
         judgement = Judgement(checks, fields_of(columns))
         target = self._make_target(dataset, columns)
         target.begin()
-        self._begun.enter_context(discarding(target))
+        self.enter_context(discarding(target))
         names = tuple(name for name, _ in columns)
         task = StageFrame(target.writer(), judgement.wanted, names)
         judgement.add(run_over(frame.sparkSession, as_columns(frame, columns), task, self._tag))

@@ -15,7 +15,7 @@ from dataflow.model.grain import Grain
 from dataflow.model.records import PlanOutput
 from dataflow.model.status import RunOutcome
 from dataflow.pipelines.handover.patience import Patience
-from dataflow.pipelines.run.facilities import Facilities, PipelineLog, Progress
+from dataflow.pipelines.run.facilities import Facilities
 from dataflow.store.store import Store
 
 WATCH_SECONDS = 1.0
@@ -57,9 +57,6 @@ class PipelineRun:
         pair = (dataid, sort_key(dataid, Grain(output.dataset.grain)))
         is_snapshot = output.dataset.mode == "snapshot"
         return self._facilities.store.read.find_last_rows(output.dataset_id, pair, is_snapshot)
-
-    def _make_patience(self) -> Patience:
-        return make_patience(self._claimed, self._facilities.log, self._facilities.progress)
 
 
 def output_of(claimed: ClaimedRun, dataset: str) -> PlanOutput:
@@ -115,7 +112,7 @@ def watched(claimed: ClaimedRun, cancel: Callable[[], None]) -> Iterator[None]:
         watcher.join()
 
 
-def make_patience(claimed: ClaimedRun, log: PipelineLog, progress: Progress) -> Patience:
+def make_patience(claimed: ClaimedRun, facilities: Facilities) -> Patience:
     """The retry policy of a run: it reports to the run's log and progress, and ends with its lease."""
     logged: list[str] = []
 
@@ -123,8 +120,8 @@ def make_patience(claimed: ClaimedRun, log: PipelineLog, progress: Progress) -> 
         refuse_lost(claimed)
         if trouble not in logged:
             logged.append(trouble)
-            log.write(claimed.run, f"{trouble} The run waits and continues automatically.")
-        shown = log.redact(trouble)[:SHOWN_CHARACTERS]
-        progress.show(f"{shown}, again in {math.ceil(left)} s")
+            facilities.log.write(claimed.run, f"{trouble} The run waits and continues automatically.")
+        shown = facilities.log.redact(trouble)[:SHOWN_CHARACTERS]
+        facilities.progress.show(f"{shown}, again in {math.ceil(left)} s")
 
     return Patience(WAITS, tell)

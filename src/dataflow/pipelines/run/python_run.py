@@ -157,7 +157,7 @@ def _facts_of(definition: JobDefinition, claimed: ClaimedRun, span: Span | None)
         dataid=claimed.dataid,
         run_id=claimed.run_id,
         sources=tuple(sources),
-        outputs=claimed.prepared.outputs,
+        outputs=dict(claimed.prepared.outputs),
         declared=tuple(str(item) for item in definition.inputs),
         span=span,
         hint=f"They are declared at {definition.place}.",

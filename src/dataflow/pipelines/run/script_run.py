@@ -98,7 +98,7 @@ class ScriptRun:
 
     def stage(self, dataset: str, frame: DataFrame, checks: tuple[Check, ...]) -> None:
         """Stages and checks an output at the location that RunJob gave for it."""
-        place = dict(self._facts.outputs)[dataset]
+        place = self._facts.outputs[dataset]
         if any(isinstance(check, Check) and check.kind == "at_least" for check in checks):
             raise BadInput(
                 f"{dataset}: at_least needs the previous version, which a script does not know. Use "
@@ -130,7 +130,7 @@ class ScriptRun:
             self._session.stop()
 
     def _make_target(self, dataset: str, columns: Columns) -> Target:
-        facts, place = self._facts, dict(self._facts.outputs)[dataset]
+        facts, place = self._facts, self._facts.outputs[dataset]
         if not place:
             raise BadInput(
                 f"{dataset} has no location. Set one: dataflow dataset add {dataset} "
@@ -174,7 +174,7 @@ def _read_facts(environ: Mapping[str, str]) -> Facts:
         dataid=found["dataid"],
         run_id=found["run_id"],
         sources=tuple(sources),
-        outputs=tuple((item["dataset"], item["location"]) for item in found["outputs"]),
+        outputs={item["dataset"]: item["location"] for item in found["outputs"]},
         declared=None,
         span=_span(found),
         hint=f"See: dataflow job show {found['job']}",

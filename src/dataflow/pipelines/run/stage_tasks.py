@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dataflow.model.record import record
 from dataflow.pipelines.handover.records import Part, Staged, TaskReport, TaskWriter
-from dataflow.pipelines.shape.shaped import Reject, Shaped
+from dataflow.pipelines.shape.shaped import Reject, Shaped, first_rows
 from dataflow.pipelines.shape.shaper import Shaper
 from dataflow.pipelines.shape.statistics import NOTHING, Statistics, Wanted
 
@@ -55,10 +56,8 @@ class _Counted:
         self._most_rejects = most_rejects
         self._statistics = NOTHING
         self._rows_read = self._rejected = 0
-        self._rejects: list[Reject] = []
-        self._rows_kept = 0
-        self._last_rejected: tuple[int, int] | None = None
-        self._missing: dict[str, int] = {}
+        self._rejects: tuple[Reject, ...] = ()
+        self._missing: Counter[str] = Counter()
         self._new: set[str] = set()
 
     def shaped(self, parts: tuple[Part, ...], shaper: Shaper) -> Iterator[pa.RecordBatch]:
@@ -71,17 +70,10 @@ class _Counted:
     def _take(self, shaped: Shaped) -> None:
         self._rows_read += shaped.rows_read
         self._rejected += shaped.rows_read - shaped.batch.num_rows
-        for reject in shaped.rejects:  # in the order of rows
-            place = (reject.part, reject.row)
-            if place != self._last_rejected:
-                if self._rows_kept == self._most_rejects:
-                    break
-                self._last_rejected = place
-                self._rows_kept += 1
-            self._rejects.append(reject)
+        if shaped.rejects:
+            self._rejects = first_rows((*self._rejects, *shaped.rejects), self._most_rejects)
         self._new.update(shaped.new)
-        for name, rows in shaped.missing:
-            self._missing[name] = self._missing.get(name, 0) + rows
+        self._missing.update(dict(shaped.missing))
 
     def passing(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -94,7 +86,7 @@ class _Counted:
             self._statistics,
             self._rows_read,
             self._rejected,
-            tuple(self._rejects),
+            self._rejects,
             tuple(sorted(self._missing.items())),
             tuple(sorted(self._new)),
         )

@@ -86,7 +86,7 @@ def pipeline_target(
 def _reached(target: PostgresTarget, claimed: ClaimedRun, facilities: Facilities) -> Target:
     """The target as Spark's tasks reach it: directly, or through files that this process copies."""
     target.last_look = lambda: refuse_revoked(claimed, facilities.store)
-    target.patience = make_patience(claimed, facilities.log, facilities.progress)
+    target.patience = make_patience(claimed, facilities)
     folder = facilities.staging.of_run(claimed.run)
     if not facilities.settings.spark.copy_on_driver:
         target.task_folder = folder

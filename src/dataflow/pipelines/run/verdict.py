@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import reduce
@@ -17,11 +18,10 @@ from dataflow.pipelines.shape.findings import (
     complete_checks,
     judge,
     judge_count,
-    list_sql,
-    list_unique,
+    list_counted,
     wanted_by,
 )
-from dataflow.pipelines.shape.shaped import Reject, RejectPolicy, decide
+from dataflow.pipelines.shape.shaped import Reject, RejectPolicy
 from dataflow.pipelines.shape.sql_types import ColumnType, parse_sql_type
 from dataflow.pipelines.shape.statistics import NOTHING, Statistics, Wanted
 
@@ -70,10 +70,9 @@ class Judgement:
 
     def _count_missing(self) -> dict[str, int]:
         """The number of rows that lack each mapped source field."""
-        missing: dict[str, int] = {}
+        missing: Counter[str] = Counter()
         for report in self._reports:
-            for name, rows in report.missing:
-                missing[name] = missing.get(name, 0) + rows
+            missing.update(dict(report.missing))
         return missing
 
     def list_absent(self) -> list[str]:
@@ -82,20 +81,19 @@ class Judgement:
 
     def decide_rejects(self, policy: RejectPolicy) -> None:
         """Raises InvalidData if more rows were rejected than the policy allows."""
-        decision = decide(policy, self.rejected, self.rows_read)
-        if not decision.accepted:
+        if excess := policy.find_excess(self.rejected, self.rows_read):
             shown = [
                 f"part {one.part} row {one.row} {one.field}={one.value!r} {one.reason}"
                 for one in self.list_rejects()[:SHOWN_REJECTS]
             ]
-            raise InvalidData(f"{decision.reason}: {'; '.join(shown)}.")
+            raise InvalidData(f"{excess}: {'; '.join(shown)}.")
 
     def decide_checks(self, target: Target, last_rows: int | None, interval_end: datetime | None) -> None:
         """Raises InvalidData if a check of severity error fails."""
         statistics = reduce(Statistics.merge, (report.statistics for report in self._reports), NOTHING)
         self.findings = judge(self._checks, statistics, last_rows, interval_end)
         accepted = self.list_staged()
-        for check in (*list_unique(self._checks), *list_sql(self._checks)):
+        for check in list_counted(self._checks):
             bad_rows, samples = target.count_bad_rows(check, accepted)
             self.findings.append(judge_count(check, bad_rows, samples))
         refusing = [f"{one.check}: {one.evidence}" for one in self.findings if one.refuses]

@@ -18,7 +18,7 @@ from dataflow.pipelines.handover.records import Published, Target, TaskReport
 from dataflow.pipelines.lake.published_files import is_read_whole
 from dataflow.pipelines.register.interval_plan import IntervalPlan, PlannedInput, plan_input, plan_interval
 from dataflow.pipelines.register.published_tables import get_partition_column
-from dataflow.pipelines.run.pipeline_run import PipelineRun, refuse_lost, refuse_revoked
+from dataflow.pipelines.run.pipeline_run import PipelineRun, make_patience, refuse_lost, refuse_revoked
 from dataflow.pipelines.run.stage_tasks import StageFrame
 from dataflow.pipelines.run.targets import destination_of, discarding, pipeline_target
 from dataflow.pipelines.run.verdict import Judgement, checked_field, fields_of
@@ -65,7 +65,7 @@ class ViewRun(PipelineRun):
         destination = destination_of(self._claimed, self._definition.dataset, self._facilities.store)
         target = make_native_view(plan, destination)
         target.last_look = lambda: refuse_revoked(self._claimed, self._facilities.store)
-        target.patience = self._make_patience()
+        target.patience = make_patience(self._claimed, self._facilities)
         target.begin()
         if not self._definition.materialized:
             refuse_lost(self._claimed)
@@ -115,7 +115,7 @@ class ViewRun(PipelineRun):
             return judgement, published
 
         with discarding(target):
-            judgement, published = self._make_patience().repeat(act)
+            judgement, published = make_patience(self._claimed, self._facilities).repeat(act)
         for line in judgement.list_warnings():
             self.log(f"warning: {line}")
         self._claimed.record_checked(self._definition.dataset, judgement.evidence)

@@ -63,7 +63,7 @@ def _looking(definition: ViewDefinition, facilities: Facilities) -> Look:
         return _translating(definition, None)  # each interval has its own
     datasets = [get_dataset(facilities.store, name)[1] for name in definition.reads]
     is_native = goes_native(definition, [Location(one.location) for one in datasets])
-    if definition.dialect == "postgres" and is_native:
+    if definition.sql.dialect == "postgres" and is_native:
         from dataflow.pipelines.postgres.native_views import refuse_unknown_columns
         from dataflow.pipelines.register.databases import connect_to  # only databases need the driver
 
@@ -78,7 +78,7 @@ def _translating(definition: ViewDefinition, schema: Schema | None) -> Look:
 
     def look(select: str) -> None:
         if schema:
-            translate(select, definition.dialect, _without_unread(schema, select), definition.origin)
+            translate(select, definition.sql.dialect, _without_unread(schema, select), definition.origin)
 
     return look
 

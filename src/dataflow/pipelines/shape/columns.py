@@ -14,14 +14,11 @@ import pyarrow.compute as pc
 
 from dataflow.model.record import record
 from dataflow.pipelines.shape.json_text import Number, list_json
-from dataflow.pipelines.shape.sql_types import MOST_DIGITS, ColumnType
+from dataflow.pipelines.shape.sql_types import FLOATS, MOST_DIGITS, NUMBERS, TEXTS, ColumnType
 from dataflow.pipelines.shape.values import Unfit, convert
 
 _TEXTS = {str, type(None)}
 _NUMBERS = {int, float, str, Number, type(None)}
-FLOATS = ("double precision", "real")
-_NUMERIC = ("smallint", "integer", "bigint", "numeric", *FLOATS)
-_CHARACTERS = ("character varying", "character", "text")
 _NO_UUID = "00000000-0000-0000-0000-000000000000"
 _ISO_WITH_ZONE = (
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
@@ -94,7 +91,7 @@ def _plain(form: ColumnForm, values: list[Any], floats_are_exact: Proof) -> pa.A
         return _plain_list(form, values, floats_are_exact)
     if name in ("json", "jsonb"):
         return None if form.source_is_text else _plain_json(values, floats_are_exact)
-    if name in _NUMERIC:
+    if name in NUMBERS:
         return _plain_number(form, values, floats_are_exact)
     if name == "boolean" and str not in set(map(type, values)):
         return pa.array(values, pa.bool_())
@@ -240,7 +237,7 @@ def _plain_list(form: ColumnForm, values: list[Any], floats_are_exact: Proof) ->
     # Arrow would treat a string as the list of its characters.
     if element is None or not set(map(type, values)) <= {list, type(None)}:
         return None
-    if element.name in _CHARACTERS:
+    if element.name in TEXTS:
         made = pa.array(values, form.arrow)
         plain = not len(made.values) or _plain_text(ColumnForm(element), made.values) is not None
         return made if plain else None

@@ -17,17 +17,15 @@ from dataflow.model.record import record, replace
 from dataflow.model.wording import did_you_mean, plural, quoted
 from dataflow.pipelines.shape.checks import ABOUT_COLUMNS, Check, not_null, shown_values, unique
 from dataflow.pipelines.shape.fields import Field
+from dataflow.pipelines.shape.sql_types import NUMBERS, TEXTS, TIMES
 from dataflow.pipelines.shape.statistics import ColumnStatistics, Statistics, Wanted
 from dataflow.pipelines.shape.values import Unfit, convert
 
 _NEEDS_PASS = ("unique", "sql")
-_NUMBERS = ("smallint", "integer", "bigint", "numeric", "double precision", "real")
-_TEXTS = ("text", "character varying")
-_TIMES = ("date", "timestamp with time zone", "timestamp without time zone")
 _SUITED = {
-    "between": (*_NUMBERS, *_TEXTS, *_TIMES),
-    "accepted": (*_NUMBERS, *_TEXTS, *_TIMES, "character", "boolean"),
-    "fresh": _TIMES,
+    "between": (*NUMBERS, "text", "character varying", *TIMES),
+    "accepted": (*NUMBERS, *TEXTS, *TIMES, "boolean"),
+    "fresh": TIMES,
 }
 
 
@@ -69,14 +67,12 @@ def wanted_by(checks: Iterable[Check]) -> Wanted:
     return Wanted(tuple(sorted(bounds)), tuple(sorted(accepted.items())), tuple(sorted(numerics)))
 
 
-def list_unique(checks: Iterable[Check]) -> list[Check]:
-    """The uniqueness checks; `values` are the columns, for the target's constraint or an extra pass."""
-    return [check for check in checks if check.kind == "unique"]
-
-
-def list_sql(checks: Iterable[Check]) -> list[Check]:
-    """The SQL checks, whose only value is the condition, to be run over the staged data."""
-    return [check for check in checks if check.kind == "sql"]
+def list_counted(checks: Iterable[Check]) -> list[Check]:
+    """The checks that need a pass over the staged data: of uniqueness first, then SQL conditions."""
+    return sorted(
+        (check for check in checks if check.kind in _NEEDS_PASS),
+        key=lambda check: _NEEDS_PASS.index(check.kind),
+    )
 
 
 def judge_count(check: Check, bad_rows: int, samples: Sequence[str] = ()) -> Finding:
@@ -91,7 +87,7 @@ def judge_count(check: Check, bad_rows: int, samples: Sequence[str] = ()) -> Fin
 def judge(
     checks: Iterable[Check], statistics: Statistics, last_rows: int | None, interval_end: datetime | None
 ) -> list[Finding]:
-    """A finding for each completed check, except those of list_unique and list_sql."""
+    """A finding for each completed check, except those of list_counted."""
     known = [check for check in checks if check.kind not in _NEEDS_PASS]
     circumstances = _Circumstances(statistics, last_rows, interval_end)
     return [_JUDGES[check.kind](check, circumstances) for check in known]

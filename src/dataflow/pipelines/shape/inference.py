@@ -8,8 +8,8 @@ from typing import Any, BinaryIO
 
 from dataflow.errors import BadInput
 from dataflow.pipelines.shape.fields import Field, parse_fields
-from dataflow.pipelines.shape.json_rows import find_rows, parse_page
-from dataflow.pipelines.shape.json_text import NotJson, Number, parse_exactly
+from dataflow.pipelines.shape.json_rows import find_rows, parse_line, parse_page
+from dataflow.pipelines.shape.json_text import Number
 
 SEEN_ROWS = 50_000
 SEEN_BYTES = 64 << 20
@@ -46,7 +46,7 @@ def infer_fields(fields: tuple[Field, ...], body: bytes, kind: str, results_key:
 
 def _rows(body: bytes, kind: str, results_key: str) -> list[dict[str, Any]]:
     if kind == "jsonl":
-        found = [_parse_line(line) for line in body.split(b"\n")[:SEEN_ROWS]]
+        found = [parse_line(*line) for line in enumerate(body.split(b"\n")[:SEEN_ROWS])]
     elif kind == "page":
         found = find_rows(parse_page(body), results_key)
     else:
@@ -54,14 +54,6 @@ def _rows(body: bytes, kind: str, results_key: str) -> list[dict[str, Any]]:
             f"`...` in a field_mapping works only with JSON, not with {kind}: list the fields instead."
         )
     return [row for row in found if isinstance(row, dict)]
-
-
-def _parse_line(line: bytes) -> Any:
-    """The row of a line; None if it has none, which is reported as a reject later."""
-    try:
-        return parse_exactly(line) if line.strip() else None
-    except NotJson:
-        return None
 
 
 def _type_of(value: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from dataflow.errors import BadInput
 from dataflow.model.record import record
 from dataflow.model.wording import SHOWN_CHARACTERS, quoted, shortened
-from dataflow.pipelines.shape.columns import FLOATS, ColumnForm, ShapedColumn, convert_strictly, find_plain
+from dataflow.pipelines.shape.columns import ColumnForm, ShapedColumn, convert_strictly, find_plain
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.json_text import (
     NotJson,
@@ -22,6 +22,7 @@ from dataflow.pipelines.shape.json_text import (
     parse_quickly,
 )
 from dataflow.pipelines.shape.shaped import BadRow
+from dataflow.pipelines.shape.sql_types import FLOATS
 from dataflow.pipelines.shape.typed_rows import list_typed, read_typed
 
 _MISSING: Any = object()
@@ -170,7 +171,7 @@ def read_lines(file: BinaryIO, limit: int) -> Iterator[JsonChunk]:
         readings = Readings(
             None,
             lambda chunk=chunk: _parse_lines_quickly(chunk),  # type: ignore[misc]
-            lambda chunk=chunk: [_parse_line(*line) for line in chunk],  # type: ignore[misc]
+            lambda chunk=chunk: [parse_line(*line) for line in chunk],  # type: ignore[misc]
             lambda chunk=chunk: b"".join(line for _, line in chunk),  # type: ignore[misc]
         )
         yield JsonChunk(readings, [number for number, _ in chunk])
@@ -219,7 +220,8 @@ def parse_page(body: bytes) -> Any:
         raise BadInput(f"is not JSON: {error}; it begins {beginning}") from None
 
 
-def _parse_line(number: int, line: bytes) -> Any:
+def parse_line(number: int, line: bytes) -> Any:
+    """The row of a line, digit for digit; a BadRow if it is not JSON."""
     try:
         return parse_exactly(line)
     except NotJson as error:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from itertools import chain, islice
 
 import pyarrow as pa
 
 from dataflow.errors import BadInput
 from dataflow.model.record import record
-from dataflow.model.wording import plural, shortened
+from dataflow.model.wording import counted, plural, shortened
 from dataflow.pipelines.shape.json_text import to_json
 
 _SHOWN_CHARACTERS = 200
@@ -28,6 +30,14 @@ class Reject:
     value: str
     reason: str
     source_row: str = ""
+
+
+def first_rows(rejects: Iterable[Reject], most: int) -> tuple[Reject, ...]:
+    """The rejects of the first rows, up to that many rows."""
+    by_row: dict[tuple[int, int], list[Reject]] = {}
+    for one in rejects:
+        by_row.setdefault((one.part, one.row), []).append(one)
+    return tuple(chain.from_iterable(islice(by_row.values(), most)))
 
 
 @record
@@ -72,26 +82,38 @@ def shown(value: object, most: int = _SHOWN_CHARACTERS) -> str:
 
 @record
 class RejectPolicy:
-    """`fail` or `quarantine`; the latter allows `limit` rows, or that share of all rows if below 1."""
+    """How many rows may be rejected: `limit` of them, or that share of all rows if below 1."""
 
-    action: str = "fail"
     limit: float = 0
 
+    def __str__(self) -> str:
+        return f"quarantine up to {self._most}" if self.limit else "fail"
 
-@record
-class Decision:
-    """Whether the rows that fit may be published without the others, and why."""
+    @property
+    def _most(self) -> str:
+        return f"{self.limit * 100:g} %" if self.limit < 1 else counted(int(self.limit), "row")
 
-    accepted: bool
-    reason: str
+    def find_excess(self, rejected: int, rows: int) -> str:
+        """Why `rejected` of `rows` rows are too many; "" if they may be left out."""
+        # A share through its text: 0.29 of 100 rows is 29.
+        if rejected <= (self.limit if self.limit >= 1 else rows * Decimal(str(self.limit))):
+            return ""
+        found = f"{rejected} of {rows} {plural(rows, 'row')} {'does' if rejected == 1 else 'do'} not fit"
+        if self.limit:
+            return f"{found}; the limit is {self._most}"
+        advice = 'fix the source or the mapping, or allow a few rejects: rejects = {"quarantine": 100}'
+        return f"{found}; {advice}"
 
 
-def make_policy(action: str = "fail", limit: float | None = None) -> RejectPolicy:
+def parse_policy(rejects: object) -> RejectPolicy:
     """The policy that a pipeline declares; raises BadInput if it is invalid."""
-    if action == "fail" and limit is None:
+    if rejects == "fail":
         return RejectPolicy()
-    if action != "quarantine":
-        raise BadInput(f"rejects {action!r} with limit {limit!r}: write 'fail', or 'quarantine' with a limit")
+    if not isinstance(rejects, Mapping) or set(rejects) != {"quarantine"}:
+        raise BadInput(
+            'rejects must be "fail" or {"quarantine": N}, where N is a number of rows or a share below 1'
+        )
+    limit = rejects["quarantine"]
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit < float("inf"):
         raise BadInput(
             f"rejects 'quarantine' needs a limit: rows such as 100, or a share such as 0.01, not {limit!r}"
@@ -101,19 +123,4 @@ def make_policy(action: str = "fail", limit: float | None = None) -> RejectPolic
             f"rejects limit {limit!r} is neither a whole number of rows, such as {int(limit)}, "
             "nor a share below 1"
         )
-    return RejectPolicy(action, limit)
-
-
-def decide(policy: RejectPolicy, rejected: int, rows: int) -> Decision:
-    """Decide whether `rejected` of `rows` rows may be left out."""
-    if not rejected:
-        return Decision(True, "the only row fits" if rows == 1 else f"all {rows} rows fit")
-    do = "does" if rejected == 1 else "do"
-    found = f"{rejected} of {rows} {plural(rows, 'row')} {do} not fit"
-    if policy.action == "fail":
-        advice = 'fix the source or the mapping, or allow a few rejects: rejects = {"quarantine": 100}'
-        return Decision(False, f"{found}; {advice}")
-    if policy.limit < 1:
-        most = rows * Decimal(str(policy.limit))  # through its text: 0.29 of 100 rows is 29
-        return Decision(rejected <= most, f"{found}; the limit is {policy.limit * 100:g} %")
-    return Decision(rejected <= policy.limit, f"{found}; the limit is {policy.limit:g}")
+    return RejectPolicy(limit)

@@ -40,12 +40,22 @@ _TYPES: dict[str, tuple[tuple[str, ...], pa.DataType, str]] = {
 }
 """The types by full name: aliases, Arrow type, Spark type. The digits of a numeric depend on the column."""
 
+INTEGERS = ("smallint", "integer", "bigint")
+FLOATS = ("double precision", "real")
+NUMBERS = (*INTEGERS, "numeric", *FLOATS)
+TEXTS = ("text", "character varying", "character")
+TIMES = ("date", "timestamp with time zone", "timestamp without time zone")
+
 _NAMES = {alias: name for name, (aliases, *_) in _TYPES.items() for alias in (name, *aliases)}
 _TOKEN = re.compile(r"\s*(?:([A-Za-z_][A-Za-z0-9_]*)|([0-9]+)|([(),\[\]]))")
 _CONSTRAINT_WORDS = {
     "not", "null", "primary", "unique", "default", "check", "references",
     "collate", "generated", "constraint", "deferrable", "exclude",
 }  # fmt: skip
+# These match tokens joined by spaces. PostgreSQL allows a size in the brackets and ignores it.
+_ARRAY = re.compile(r"(?:^| )(?:array|\[(?: [0-9]+)? \])$")
+_TYPE = re.compile(r"((?:[a-z_]\w* ?)+)(?:\( ([0-9]+) (?:, ([0-9]+) )?\))?((?: [a-z_]\w*)*)")
+_CONSTRAINT = re.compile(r"(not null|null|primary key|unique)(?: |$)")
 _LONGEST_TEXT = 10_485_760  # PostgreSQL's limit for character varying(n)
 
 
@@ -157,43 +167,27 @@ def _tokens(text: str) -> list[str]:
 
 
 def _parse_type(tokens: list[str], text: str) -> ColumnType:
-    tokens, is_array = _without_array(tokens, text)
-    words = [token for token in tokens if token[0].isalpha() or token[0] == "_"]
-    numbers = _modifiers(tokens, text)
+    written = " ".join(tokens)
+    plain = _ARRAY.sub("", written)
+    if "[" in plain:
+        raise BadInput(
+            f"SQL type {quoted(text)}: only one-dimensional arrays are supported, written like text[]"
+        )
+    found = _TYPE.fullmatch(plain)
+    if found is None:
+        raise BadInput(f"SQL type {quoted(text)} is malformed; write it like numeric(12,2)")
+    words = (found[1] + found[4]).split()
     name = _NAMES.get(" ".join(words))
     if name is None:
         known = did_you_mean(" ".join(words), _NAMES)
         supported = ", ".join(_TYPES)
         raise BadInput(f"SQL type {quoted(text)} is not supported.{known} Supported: {supported}, and arrays")
-    made = _with_modifiers(name, words, numbers, text)
-    if not is_array:
+    made = _with_modifiers(name, words, [int(number) for number in found.group(2, 3) if number], text)
+    if plain == written:
         return made
     if name in ("json", "jsonb"):
         raise BadInput(f"SQL type {quoted(text)}: arrays of {name} are not supported; use {name}")
     return ColumnType("array", element=made)
-
-
-def _without_array(tokens: list[str], text: str) -> tuple[list[str], bool]:
-    if tokens and tokens[-1] == "array":
-        return tokens[:-1], True
-    if "[" not in tokens:
-        return tokens, False
-    place = tokens.index("[")
-    # PostgreSQL allows a size between the brackets and ignores it.
-    if tokens[place:] != ["[", "]"] and not re.fullmatch(r"\[ [0-9]+ \]", " ".join(tokens[place:])):
-        raise BadInput(
-            f"SQL type {quoted(text)}: only one-dimensional arrays are supported, written like text[]"
-        )
-    return tokens[:place], True
-
-
-def _modifiers(tokens: list[str], text: str) -> list[int]:
-    """The numbers in the optional pair of parentheses after the first or last word."""
-    shape = "".join(f" {token}" if token[0] in "(),0123456789" else " w" for token in tokens)
-    found = re.fullmatch(r"(?: w)+(?: \( ([0-9]+)(?: , ([0-9]+))? \)(?: w)*)?", shape)
-    if found is None:
-        raise BadInput(f"SQL type {quoted(text)} is malformed; write it like numeric(12,2)")
-    return [int(number) for number in found.groups() if number is not None]
 
 
 def _with_modifiers(name: str, words: list[str], numbers: list[int], text: str) -> ColumnType:
@@ -222,24 +216,18 @@ def _numeric(numbers: list[int], text: str) -> ColumnType:
 
 
 def _parse_constraints(words: list[str], text: str) -> dict[str, bool]:
-    found: dict[str, bool] = {}
-    place, may_be_null = 0, False
-    while place < len(words):
-        word, following = words[place], words[place + 1 : place + 2]
-        if word == "null":
-            may_be_null, place = True, place + 1
-        elif word == "unique":
-            found["unique"], place = True, place + 1
-        elif word == "not" and following == ["null"]:
-            found["not_null"], place = True, place + 2
-        elif word == "primary" and following == ["key"]:
-            found["primary_key"] = found["not_null"] = True
-            place += 2
-        else:
+    rest, found = " ".join(words), set()
+    while rest:
+        constraint = _CONSTRAINT.match(rest)
+        if constraint is None:
+            word = quoted(rest.partition(" ")[0].upper())
             raise BadInput(
-                f"SQL type {quoted(text)}: constraint {quoted(word.upper())} is not supported in a mapping. "
+                f"SQL type {quoted(text)}: constraint {word} is not supported in a mapping. "
                 "Supported: NOT NULL, NULL, PRIMARY KEY, UNIQUE; declare other conditions in `checks`"
             )
-    if may_be_null and found.get("not_null"):
+        found.add(constraint[1])
+        rest = rest[constraint.end() :]
+    not_null = bool(found & {"not null", "primary key"})
+    if not_null and "null" in found:
         raise BadInput(f"SQL type {quoted(text)} says both NULL and NOT NULL or PRIMARY KEY")
-    return found
+    return {"not_null": not_null, "primary_key": "primary key" in found, "unique": "unique" in found}

@@ -48,18 +48,14 @@ def _parse(text: str) -> tuple[datetime, timedelta]:
         raise ValueError("is not an ISO 8601 date or time")
     hour, minute, second = (int(found[name] or 0) for name in ("hour", "minute", "second"))
     microseconds = _microseconds(found["fraction"] or "")
-    _check_clock(hour, minute, second, microseconds)
+    if minute > 59 or second > 60 or hour > 24 or (hour == 24 and (minute or second or microseconds)):
+        raise ValueError("is not a time of day")
     displacement = _displacement(found["zone"] or "Z")
     span = timedelta(hours=hour, minutes=minute, seconds=second, microseconds=microseconds)
     try:
         return datetime(int(found["year"]), int(found["month"]), int(found["day"])) + span, displacement
     except (ValueError, OverflowError):
         raise ValueError("is not a date of the years 1 to 9999") from None
-
-
-def _check_clock(hour: int, minute: int, second: int, microseconds: int) -> None:
-    if minute > 59 or second > 60 or hour > 24 or (hour == 24 and (minute or second or microseconds)):
-        raise ValueError("is not a time of day")
 
 
 def _microseconds(fraction: str) -> int:

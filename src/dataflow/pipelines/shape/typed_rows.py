@@ -13,16 +13,11 @@ import msgspec
 
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.outline import Outline
-from dataflow.pipelines.shape.sql_types import ColumnType
+from dataflow.pipelines.shape.sql_types import NUMBERS, ColumnType
 
 _NUMBER = int | float | None
 # Texts are the default.
-_KINDS: dict[str, Any] = {
-    "smallint": _NUMBER,
-    "integer": _NUMBER,
-    "bigint": _NUMBER,
-    "double precision": _NUMBER,
-    "real": _NUMBER,
+_KINDS: dict[str, Any] = dict.fromkeys(NUMBERS, _NUMBER) | {
     "numeric": str | _NUMBER,
     "boolean": bool | None,
     "json": Any,

@@ -12,7 +12,7 @@ from datetime import date
 from decimal import Context, Decimal, InvalidOperation
 
 from dataflow.pipelines.shape.json_text import NotJson, Number, parse_exactly, to_json
-from dataflow.pipelines.shape.sql_types import ColumnType
+from dataflow.pipelines.shape.sql_types import FLOATS, INTEGERS, TEXTS, TIMES, ColumnType
 from dataflow.pipelines.shape.times import parse_date, parse_local_timestamp, parse_timestamp
 
 _SPACES = " \t\n\r\f\v"
@@ -27,6 +27,7 @@ _NOT_ZERO = re.compile(r"[^eE]*[1-9]")
 _WIDE = Context(prec=100)
 _WHOLE_DIGITS, _FRACTION_DIGITS = 131_072, 16_383
 _TRUE = ("true", "yes", "on", "1")
+_TIME_PARSERS = dict(zip(TIMES, (parse_date, parse_timestamp, parse_local_timestamp), strict=True))
 _FALSE = ("false", "no", "off", "0")
 
 
@@ -137,16 +138,13 @@ def _to_uuid(kind: ColumnType, value: object) -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
-def _to_time(parse: Callable[[str], date]) -> Callable[[ColumnType, object], date]:
-    def to_time(kind: ColumnType, value: object) -> date:
-        if not isinstance(value, str) or isinstance(value, Number):
-            raise Unfit(f"is not the text of a {kind.name}")
-        try:
-            return parse(value)
-        except ValueError as error:
-            raise Unfit(str(error)) from None
-
-    return to_time
+def _to_time(kind: ColumnType, value: object) -> date:
+    if not isinstance(value, str) or isinstance(value, Number):
+        raise Unfit(f"is not the text of a {kind.name}")
+    try:
+        return _TIME_PARSERS[kind.name](value)
+    except ValueError as error:
+        raise Unfit(str(error)) from None
 
 
 def _to_json_text(value: object, source_is_text: bool) -> str:
@@ -220,20 +218,13 @@ def _holding(kind: ColumnType) -> str:
 
 
 _CONVERTERS: dict[str, Callable[[ColumnType, object], object]] = {
-    "character varying": _to_text,
-    "character": _to_text,
-    "text": _to_text,
+    **dict.fromkeys(TEXTS, _to_text),
+    **dict.fromkeys(INTEGERS, _to_integer),
+    **dict.fromkeys(FLOATS, _to_float),
     "uuid": _to_uuid,
-    "smallint": _to_integer,
-    "integer": _to_integer,
-    "bigint": _to_integer,
     "numeric": _to_numeric,
     "boolean": _to_boolean,
-    "date": _to_time(parse_date),
-    "timestamp with time zone": _to_time(parse_timestamp),
-    "timestamp without time zone": _to_time(parse_local_timestamp),
-    "double precision": _to_float,
-    "real": _to_float,
+    **dict.fromkeys(TIMES, _to_time),
 }
 
 

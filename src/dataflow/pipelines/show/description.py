@@ -15,7 +15,6 @@ from dataflow.pipelines.declare.sources import Auth, Files, Http, TableSource
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.authentication import NOBODY
 from dataflow.pipelines.fetch.proxies import parse_proxy
-from dataflow.pipelines.shape.shaped import RejectPolicy
 from dataflow.pipelines.show.statements import changed_fields, describe_checks, describe_pages
 
 AUTH_PARTS = ("name_variable", "secret_variable", "algorithm_variable")
@@ -57,20 +56,21 @@ def _dataset(definition: DatasetDefinition) -> dict[str, Any]:
         "partition_column": definition.partition_column,
         "indexes": [list(columns) for columns in definition.indexes],
         "comment": definition.comment,
-        "rejects": _rejects(definition.rejects),
+        "rejects": str(definition.rejects),
     }
 
 
 def _view(definition: ViewDefinition) -> dict[str, Any]:
-    fields = definition.fields
+    sql = definition.sql
+    fields = sql.fields
     if fields is not True:
         fields = [[item] if isinstance(item, str) else list(item) for item in fields]
-    found: dict[str, Any] = {"reads": list(definition.reads), "dialect": definition.dialect}
-    if definition.query:
-        found["query"] = definition.query
+    found: dict[str, Any] = {"reads": list(definition.reads), "dialect": sql.dialect}
+    if sql.query:
+        found["query"] = sql.query
     else:
-        found |= {"fields": fields, "join_clause": definition.join, "where_clause": definition.where}
-    return found | {"params": dict(definition.params), "materialized": definition.materialized}
+        found |= {"fields": fields, "join_clause": sql.join_clause, "where_clause": sql.where_clause}
+    return found | {"params": dict(sql.params), "materialized": definition.materialized}
 
 
 _OWN: dict[str, Any] = {
@@ -124,13 +124,3 @@ def _proxy(proxy: str | None) -> str:
     if proxy is None:
         return "from http_proxy, https_proxy and no_proxy, if set"
     return parse_proxy(proxy, "proxy").url if proxy else "none"
-
-
-def _rejects(policy: RejectPolicy) -> str:
-    if policy.action == "fail":
-        return "fail"
-    return (
-        f"quarantine up to {policy.limit * 100:g} %"
-        if policy.limit < 1
-        else f"quarantine up to {policy.limit:g} rows"
-    )

@@ -28,9 +28,6 @@ from dataflow.store.store import Store
 SHOWN_OPEN = 100
 SHOWN_DONE = 10
 
-WORDS = {WorkState.CLAIMABLE: "due"}
-HELD = "held"
-
 
 @record
 class PlannedInterval:
@@ -85,19 +82,16 @@ def look_ahead(store: Store, definition: Definition, scene: Scene, dataid: str |
 def _outlook(store: Store, definition: Definition, plan: Plan, scene: Scene, called: str | None) -> Outlook:
     counted = store.read.count_work_by_state(plan.job_id)
     counts = {_word(state, False): count for state, count in counted.items()}
-    if called is not None:
-        intervals = [_interval(store, plan, scene, called)]
-    else:
-        intervals = _list_intervals(store, plan, scene)
+    dataids = [called] if called is not None else _list_dataids(store, plan)
+    intervals = [_interval(store, plan, scene, dataid) for dataid in dataids]
     dataid = called or _choose(intervals)
     planned = _plan(store, definition, plan, scene, dataid) if dataid else None
     return Outlook(counts, tuple(intervals), dataid, planned)
 
 
-def _list_intervals(store: Store, plan: Plan, scene: Scene) -> list[PlannedInterval]:
+def _list_dataids(store: Store, plan: Plan) -> list[str]:
     done = store.read.list_done_dataids(plan.job_id, SHOWN_DONE)
-    still_open = store.read.list_open_dataids(plan.job_id, SHOWN_OPEN)
-    return [_interval(store, plan, scene, dataid) for dataid in [*reversed(done), *still_open]]
+    return [*reversed(done), *store.read.list_open_dataids(plan.job_id, SHOWN_OPEN)]
 
 
 def _interval(store: Store, plan: Plan, scene: Scene, dataid: str) -> PlannedInterval:
@@ -110,8 +104,8 @@ def _interval(store: Store, plan: Plan, scene: Scene, dataid: str) -> PlannedInt
 def _word(state: str, hold: bool) -> str:
     known = WorkState(state)
     if hold and known in (WorkState.CLAIMABLE, WorkState.WAITING):
-        return HELD
-    return WORDS.get(known, known.value.lower())
+        return "held"
+    return "due" if known is WorkState.CLAIMABLE else known.value.lower()
 
 
 def _choose(intervals: list[PlannedInterval]) -> str:

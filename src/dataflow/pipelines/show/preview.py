@@ -67,16 +67,12 @@ def preview(outlook: Outlook, facilities: Facilities, most: int) -> Preview:
         )
     if plan.definition.kind == VIEW:
         return _preview_view(outlook, plan, facilities, most)
-    return _preview_dataset(plan, facilities, most)
-
-
-def _preview_dataset(plan: IntervalPlan, facilities: Facilities, most: int) -> Preview:
-    """The first rows of a source's first page, file or query, with the rejected ones."""
     with tempfile.TemporaryDirectory(prefix="dataflow-preview-") as folder:
         return _shape(plan, _first_body(plan, facilities, folder, most), most)
 
 
 def _shape(plan: IntervalPlan, body: _Body, most: int) -> Preview:
+    """The first rows of a source's first page, file or query, with the rejected ones."""
     definition = cast("DatasetDefinition", plan.definition)
     fields = definition.mapped
     if definition.has_others:

@@ -117,7 +117,20 @@ def ask(
     """The first rows of the result, in a separate session; `fetched` are the rows of tables."""
     child = new_session(session)
     try:
-        return _ask(child, question, most, fetched or {})
+        frames = {
+            name: [chunk.manifest.open(chunk.path) for chunk in reversed(chunks)]
+            for name, chunks in question.chunks.items()
+        }
+        for name, found in {**frames, **(fetched or {})}.items():
+            is_whole = name in question.partitioned or not found
+            rows = open_whole(child, put_together(found)) if is_whole else open_frame(child, found[0])
+            rows.createOrReplaceTempView(quoted(name))
+        child.conf.set("spark.sql.runSQLOnFiles", "false")  # names refer to datasets, never to files
+        answer = child.sql(question.sql)
+        table = fill_types(answer.limit(most + 1)).toArrow()
+        columns = [column.to_pylist() for column in table.slice(0, most).columns]
+        rows_shown = list(zip(*columns, strict=True)) if columns else []
+        return QueryResult(tuple(answer.columns), rows_shown, table.num_rows <= most)
     finally:
         end_session(child)
 
@@ -125,22 +138,3 @@ def ask(
 def _is_merged(tables: Mapping[str, tuple[PublishedTable, ...]], name: str) -> bool:
     """True for a table whose rows have no dataid."""
     return any(not table.partition_column and not table.is_interval for table in tables.get(name, ()))
-
-
-def _ask(
-    child: SparkSession, question: Question, most: int, fetched: Mapping[str, list[Frame]]
-) -> QueryResult:
-    frames = {
-        name: [chunk.manifest.open(chunk.path) for chunk in reversed(chunks)]
-        for name, chunks in question.chunks.items()
-    }
-    for name, found in {**frames, **fetched}.items():
-        is_whole = name in question.partitioned or not found
-        rows = open_whole(child, put_together(found)) if is_whole else open_frame(child, found[0])
-        rows.createOrReplaceTempView(quoted(name))
-    child.conf.set("spark.sql.runSQLOnFiles", "false")  # names refer to datasets, never to files
-    answer = child.sql(question.sql)
-    table = fill_types(answer.limit(most + 1)).toArrow()
-    columns = [column.to_pylist() for column in table.slice(0, most).columns]
-    rows_shown = list(zip(*columns, strict=True)) if columns else []
-    return QueryResult(tuple(answer.columns), rows_shown, table.num_rows <= most)

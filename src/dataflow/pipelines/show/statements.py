@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from types import SimpleNamespace
 from typing import Any, cast
 
 from dataflow.errors import UnknownColumns
@@ -127,23 +128,14 @@ def _destination(plan: IntervalPlan) -> Destination:
 def _list_ddl(target: Any) -> list[str]:
     from dataflow.pipelines.postgres import ddl
 
-    recorder: Any = _Recorder()
+    statements: list[str] = []
+    # Accepts statements like a session of the target, and keeps their text.
+    recorder: Any = SimpleNamespace(execute=lambda one: statements.append(one.as_string(None)))
     ddl.create_table(recorder, target.table, target.partition)
     ddl.add_constraints(recorder, target.table, target.partition)
     ddl.add_indexes(recorder, target.table, target.partition)
     ddl.add_comment(recorder, target.table)
-    statements: list[str] = recorder.statements
     return statements
-
-
-class _Recorder:
-    """Accepts statements like a session of the target, and keeps their text."""
-
-    def __init__(self) -> None:
-        self.statements: list[str] = []
-
-    def execute(self, statement: Any) -> None:
-        self.statements.append(statement.as_string(None))
 
 
 def quoted_name(name: str) -> str:

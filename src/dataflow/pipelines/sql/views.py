@@ -8,8 +8,8 @@ from typing import Any
 from sqlglot import exp
 
 from dataflow.errors import BadInput
-from dataflow.model.record import record
 from dataflow.model.wording import quoted
+from dataflow.pipelines.handover.records import View
 from dataflow.pipelines.shape.fields import LONGEST_NAME
 from dataflow.pipelines.sql.macros import TemplateInterval
 from dataflow.pipelines.sql.parsing import DIALECTS, list_tables, read_statement
@@ -21,24 +21,6 @@ Rendered = Callable[[str, str], str]
 
 _IN_WHERE = {"expressions", "from_", "where", "order"}
 _IN_JOIN = {"expressions", "from_", "joins"}
-
-
-@record
-class View:
-    """A view pipeline's SQL as its class defines it: either `query`, or `fields` and its clauses.
-
-    `fields` is True for all columns, or a list of (expression, alias) pairs and plain expressions.
-    """
-
-    pipeline: str
-    datasets: tuple[str, ...]
-    fields: Any = True
-    join_clause: str = ""
-    where_clause: str = ""
-    query: str = ""
-    dialect: str = "postgres"
-    params: Any = ()
-    tables: Mapping[str, str] = {}  # the table to read for a dataset, if not its name
 
 
 def build_select(
