@@ -58,7 +58,10 @@ class Queries:
         if isinstance(node, exp.Subquery):
             return self._parenthesised(work, node, kinds)
         inside = Scope(work.scope)
-        with work.holding(scope=inside, common=dict(work.common), guards=[], inside_aggregate=False):
+        with (
+            work.holding(scope=inside, common=dict(work.common)),
+            work.holding(guards=[], computed=[], inside_aggregate=False),
+        ):
             prefix = self._common_tables(work, node)
             found = self._one(work, node, kinds)
             return Query(prefix + found.sql, found.columns)
