@@ -1324,6 +1324,11 @@ select null, null as x, (null), nullif(null, null), (select null)
 select null as x from orders group by 1 order by x
 select 'x' as a union select code from orders
 select count(*) from orders where code ~ '^[0-9]+$' and code::int > 5
+select id, code ~ '^[0-9]+$' and (code::int > 5 or code::int < 2) and code::int between 0 and 90 as x from orders order by id
+select count(*) from orders where code !~ '^[0-9]+$' or code::int = 1 or code::int = 2 or code::int = 3 or code::int > 8
+select id, case when code ~ '^[0-9]+$' then code::int in (1, code::int + 1, code::int - id) end as x from orders order by id
+select id from orders o where code ~ '^[0-9]+$' and code::int >= 0 and exists (select 1 from orders p where p.id = o.id and p.code ~ '^[0-9]+$' and p.code::int >= 0) order by id
+select id from orders where (code ~ '^[0-9]+$' and code::int > 0) or (code ~ '^[0-9]+$' and code::int < 0) or code = '' order by id
 select count(distinct (team, paid)) from orders
 select sum(price) filter (where paid), avg(price) filter (where name ~ 'a'), count(*) filter (where not paid) from orders
 select team, sum(sum(price)) over (order by team) from orders group by team

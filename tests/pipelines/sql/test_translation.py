@@ -80,3 +80,21 @@ def test_an_interval_generated_for_postgres_keeps_its_whole_text(both: Both, int
 def test_operators_that_the_parser_groups_differently_from_postgres_are_refused(ambiguous: str) -> None:
     with pytest.raises(BadInput, match=r"can be read in two ways\. Add parentheses"):
         translate(f"select {ambiguous} from orders", "postgres", SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("one", "word", "most"),
+    [
+        ("code::int = {}", "or", 120),
+        ("code::int <> {}", "and", 220),
+        ("code::int between {} and 90", "and", 600),
+        ("price / id in ({}, price / id + 1)", "or", 12_000),
+        ("split_part(code, '-', {}) = 'x'", "or", 12_000),
+        ("price / {} > 2", "or", 12_000),
+    ],
+)
+def test_many_conditions_in_a_row_grow_in_proportion(one: str, word: str, most: int) -> None:
+    parts = [one.format(number) for number in range(1, 21)]
+    for count in (10, 20):
+        sql = f"select id from orders where {f' {word} '.join(parts[:count])}"
+        assert len(translate(sql, "postgres", SCHEMA, "query").sql) < most * count

@@ -254,22 +254,41 @@ def call(work: Work, match: Match, values: list[Typed], node: exp.Expr) -> Typed
         return fold_call(work, match, values, node)
     try_constants(work, match, values, node)
     arguments = [send(value.sql, take) for value, take in zip(values, match.takes, strict=True)]
-    function = function_of(match)
     is_safe = _is_safe(work, match, values)
-    if work.guards and not is_safe:
-        # Spark computes the arguments and calls Python even for rows that a CASE excludes.
-        test = " AND ".join(work.guards)
+    sql = "" if is_safe else _find_computed(work, match, arguments)
+    if not sql:
+        sql = _write_call(work, match, arguments, [] if is_safe else work.guards)
+    if is_safe:
+        work.safe.add(sql)
+    work.calls.append((len(work.guards), sql))
+    return Typed(receive(sql, match.gives), type_of(match.gives))
+
+
+def _find_computed(work: Work, match: Match, arguments: list[str]) -> str:
+    """The same call in an earlier condition, if it has been computed whenever this one is; else ""."""
+    written = (
+        (_write_call(work, match, arguments, work.guards[:given]), calls) for given, calls in work.computed
+    )
+    return next((sql for sql, calls in written if sql in calls), "")
+
+
+def _write_call(work: Work, match: Match, arguments: list[str], guards: list[str]) -> str:
+    """The call, made only for rows that pass the guards.
+
+    Spark computes the arguments and calls Python even for rows that a CASE excludes.
+    """
+    function = function_of(match)
+    if guards:
+        test = " AND ".join(guards)
         strict = match.signature.strict and bool(arguments)  # not called if its first argument is NULL
-        for number, each in enumerate(arguments):
-            if "(" in each or (strict and number == 0):
-                arguments[number] = f"CASE WHEN {test} THEN {each} END"
+        arguments = [
+            f"CASE WHEN {test} THEN {each} END" if "(" in each or (strict and number == 0) else each
+            for number, each in enumerate(arguments)
+        ]
         if not strict:
             function, arguments = guarded(function), [f"({test})", *arguments]
     work.used[function.name] = function
-    sql = f"{function.name}({', '.join(arguments)})"
-    if is_safe:
-        work.safe.add(sql)
-    return Typed(receive(sql, match.gives), type_of(match.gives))
+    return f"{function.name}({', '.join(arguments)})"
 
 
 def _is_safe(work: Work, match: Match, values: list[Typed]) -> bool:

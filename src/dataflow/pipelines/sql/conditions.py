@@ -13,6 +13,7 @@ from dataflow.pipelines.sql.subqueries import compare_with_query, in_query, is_r
 from dataflow.pipelines.sql.types import BOOLEAN, NUMERIC, TEXT, SqlType, without_length
 from dataflow.pipelines.sql.work import Handler, Scope, Typed, Work
 
+_LONGEST_GUARDS = 4000  # characters of the conditions that guard an alternative of OR
 _NESTED = 100  # conditions that may be nested without exhausting the stack of Spark's parser
 
 
@@ -60,9 +61,17 @@ def _connect(work: Work, node: exp.And | exp.Or) -> Typed:
     is_filter = _is_filter(node)
     # In WHERE a NULL ends the list of conditions; elsewhere `NULL AND false` is false.
     needed = ("TRUE" if word == "AND" else "FALSE") if is_filter else f"NOT {decided}"
+    guards, computed = list(work.guards), list(work.computed)
     for part in node.flatten(unnest=False):
-        with work.holding(guards=[*work.guards, *(f"(({each}) IS {needed})" for each in parts)]):
+        made = len(work.calls)
+        with work.holding(guards=guards, computed=computed):
             parts.append(condition(work, part))
+        own = {sql for given, sql in work.calls[made:] if given == len(guards)}
+        computed = [*computed, (len(guards), own)]
+        guard = f"(({parts[-1]}) IS {needed})"
+        # Each guard repeats those before it: of many alternatives only the first protect the others.
+        if word == "AND" or len("".join(guards)) + len(guard) <= _LONGEST_GUARDS:
+            guards = [*guards, guard]
     calls = [number for number, part in enumerate(parts) if Typed(part, BOOLEAN).calls_python]
     first = calls[0] if calls and (word == "AND" or is_filter) else len(parts)
     rest = parts[-1]

@@ -60,7 +60,10 @@ class Queries:
                 work.refuse(node, "has a clause after its parentheses; put it inside them")
             return self.query(work, node.this, kinds)
         inside = Scope(work.scope)
-        with work.holding(scope=inside, common=dict(work.common), guards=[], inside_aggregate=False):
+        with (
+            work.holding(scope=inside, common=dict(work.common)),
+            work.holding(guards=[], computed=[], inside_aggregate=False),
+        ):
             prefix = self._common_tables(work, node)
             if isinstance(node, exp.SetOperation):
                 found = self._combine(work, node)

@@ -146,6 +146,9 @@ class Work:
         self.used: dict[str, Function] = {}
         self.guards: list[str] = []  # conditions under which the current expression is evaluated
         self.safe: set[str] = set()  # calls that never fail, so they need no guard
+        self.calls: list[tuple[int, str]] = []  # all calls, each with the number of its guards
+        # Calls that are computed before the current expression is: those under this many of its guards.
+        self.computed: list[tuple[int, set[str]]] = []
         self.filter = ""  # FILTER of the aggregate being translated, but not of aggregates inside it
         self.over = ""  # its OVER
         self.over_order: exp.Expr | None = None  # the ORDER BY in it
@@ -218,7 +221,8 @@ class Work:
 
     def aggregated_rows(self) -> AbstractContextManager[None]:
         """Translate what an aggregate reads: rows, not groups, and only those that its FILTER keeps."""
-        return self.holding(guards=[f"({self.filter})"] if self.filter else [], inside_aggregate=True)
+        guards = [f"({self.filter})"] if self.filter else []
+        return self.holding(guards=guards, computed=[], inside_aggregate=True)
 
     def aggregate_argument(self, node: exp.Expr) -> Typed:
         """Translate an aggregate's argument."""
