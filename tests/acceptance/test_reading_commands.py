@@ -372,7 +372,7 @@ def test_sql_takes_a_statement_from_stdin_and_names_columns_once(dataflow: Comma
 
 def test_why_is_an_object_with_five_answers_and_the_next_command(worked: Flow) -> None:
     found = worked.json("why", "loadbob", "2.0")
-    assert list(found) == ["job", "dataid", "verdict", "answers", "next"]
+    assert list(found) == ["job", "dataid", "verdict", "answers", "next", "plan"]
     assert [answer["question"] for answer in found["answers"]] == [
         "ready",
         "right",
@@ -383,6 +383,7 @@ def test_why_is_an_object_with_five_answers_and_the_next_command(worked: Flow) -
     assert {answer["answer"] for answer in found["answers"]} <= {"yes", "no", "not checked"}
     assert found["verdict"].startswith("FAILED: run 2 on ")
     assert found["next"] == "dataflow resubmit loadbob 2.0"
+    assert found["plan"] == ""
     text = worked.dataflow("why", "loadbob").stdout
     assert text.startswith("loadbob 3.0\nPENDING: nothing blocks it: the next RunJob takes it\n")
     assert text.endswith("next: RunJob ./loadbob.sh\n")

@@ -346,7 +346,7 @@ def test_files_pinned_by_a_reader_survive_compaction_and_purge(
     call(capsys, "purge", "--older-than", "0s", "--yes")
     assert (old.exists(), new.exists()) == (True, True)
     shop.finish("report", reader)
-    assert "1 replaced versions" in call(capsys, "purge", "--older-than", "0s", "--yes")[1]
+    assert "1 replaced version " in call(capsys, "purge", "--older-than", "0s", "--yes")[1]
     assert (old.exists(), new.exists()) == (False, True)
 
 

@@ -232,7 +232,7 @@ def test_checks_can_be_pickled_and_printed() -> None:
         (lambda: at_least("90 %"), "above 0"),  # type: ignore[arg-type]
         (lambda: accepted("a", "abc"), "a list of values"),
         (lambda: between("a", None, None), "at least one bound"),
-        (lambda: fresh("a", "soon"), "span"),
+        (lambda: fresh("a", "soon"), "duration"),
         (lambda: fresh("a", -1), "negative"),
         (unique, "at least one column"),
         (lambda: unique(5), "not column names"),  # type: ignore[arg-type]

@@ -231,14 +231,11 @@ def parse_line(number: int, line: bytes) -> Any:
 def find_rows(document: Any, results_key: str) -> list[Any]:
     """The list of rows in a document; BadInput if it is not at `results_key`."""
     found = document
-    if results_key and isinstance(document, dict) and results_key in document:
-        found = document[results_key]
-    elif results_key:
-        for step in results_key.split("."):
-            if not isinstance(found, dict) or step not in found:
-                keys = ", ".join(sorted(document)[:20]) if isinstance(document, dict) else "not an object"
-                raise BadInput(f"has no {quoted(results_key)} (found: {keys}); set the source's results key")
-            found = found[step]
+    for step in results_key.split(".") if results_key else ():
+        if not isinstance(found, dict) or step not in found:
+            keys = ", ".join(sorted(document)[:20]) if isinstance(document, dict) else "not an object"
+            raise BadInput(f"has no {quoted(results_key)} (found: {keys}); set the source's results key")
+        found = found[step]
     if not isinstance(found, list):
         place = f"{quoted(results_key)} is" if results_key else "is"
         raise BadInput(f"{place} {type(found).__name__}, not a list of rows; set the source's results key")

@@ -26,7 +26,10 @@ _KINDS: dict[str, Any] = dict.fromkeys(NUMBERS, _NUMBER) | {
 
 
 def read_typed(body: bytes, results_key: str, fields: tuple[Field, ...]) -> list[Any] | None:
-    """The rows of a page, for `list_typed`; None unless each has exactly these fields, with plain values."""
+    """The rows of a page, for `list_typed`; None unless each has exactly these fields, with plain values.
+
+    What surrounds the rows is not checked for being UTF-8; fetching has done that.
+    """
     outline = _outline_of(results_key, fields)
     found = None if outline is None else outline.decode(body)
     for key in results_key.split(".") if results_key else ():
