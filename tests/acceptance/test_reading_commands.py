@@ -124,6 +124,25 @@ def test_an_invalid_command_line_exits_64_with_a_hint(embedded: Commands, line: 
 
 
 @pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("status --json=secret", "--json takes no value."),
+        ("logs 1 -fsecret", "-f takes no value."),
+        ("status -psecret", "Unknown option: -p."),
+        ("status --pass=secret", "Unknown option: --pass."),
+        ("run --drain=secret x", "--drain takes no value."),
+        ("run -psecret x", "Unknown option: -p."),
+        ("-psecret", "Unknown option: -p."),
+        ("--json=secret", "Unknown option: --json."),
+    ],
+)
+def test_the_value_of_an_invalid_option_is_not_shown(embedded: Commands, line: str, message: str) -> None:
+    done = embedded(*line.split(), code=64)
+    assert message in done.err
+    assert "secret" not in done.err
+
+
+@pytest.mark.parametrize(
     ("line", "code"),
     [
         ("why nosuch", 66),

@@ -11,7 +11,7 @@ import sys
 from contextlib import suppress
 
 from dataflow.cli.context import Context
-from dataflow.cli.parser import Parser, list_subcommands, parse_options
+from dataflow.cli.parser import Parser, list_subcommands, option_name, parse_options
 from dataflow.config.project import get_working_dir
 from dataflow.errors import DataFlowError, UsageError
 
@@ -207,8 +207,8 @@ def _without_word(options: list[str]) -> int:
     if "--version" in options:
         print(f"dataflow {version()}")
     elif unknown and "--help" not in options and "-h" not in options:
-        is_store = unknown[0].partition("=")[0] == "--store"
-        problem = "No command given" if is_store else f"Unknown option: {unknown[0].partition('=')[0]}"
+        name = option_name(unknown[0])
+        problem = "No command given" if name == "--store" else f"Unknown option: {name}"
         raise UsageError(f"{problem}. See: dataflow --help")
     else:
         print(overview())

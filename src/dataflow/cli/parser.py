@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _ITEMS = {None: "{}", "?": "[{}]", "*": "[{}…]", argparse.PARSER: "{} …"}
 _REQUIRED = "arguments are required"
+_UNWANTED = "ignored explicit "
 
 
 class Parser(argparse.ArgumentParser):
@@ -55,6 +56,8 @@ class Parser(argparse.ArgumentParser):
         head, _, names = message.partition(": ")
         if head.endswith(_REQUIRED):
             message = f"No {names.replace(', ', ' and no ')} given."
+        if names.startswith(_UNWANTED):  # argparse shows the value, which may be a secret
+            message = f"{head.removeprefix('argument ').split('/')[0]} takes no value."
         raise UsageError(f"{message}\n{self.format_usage()}See: {self.prog} --help")
 
     def _describe_usage(self) -> str:
@@ -109,13 +112,17 @@ def parse_options(
 
         command = command or parser
         command = list_subcommands(command).get(getattr(args, "word", ""), command)
-        # Only names are shown: the value of a misspelt option may be a secret.
-        options = [item.partition("=")[0] for item in unknown if item.startswith("-")]
+        options = [option_name(item) for item in unknown if item.startswith("-")]
         if not options:
             command.error("Too many arguments.")
         hint = did_you_mean(options[0], command._option_string_actions)
         command.error(f"Unknown {plural(len(options), 'option')}: {' '.join(options)}.{hint}")
     return args
+
+
+def option_name(item: str) -> str:
+    """The name of an unknown option without its value, which may be a secret: -p of -phunter2."""
+    return item.partition("=")[0] if item.startswith("--") else item[:2]
 
 
 def list_subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
