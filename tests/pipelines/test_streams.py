@@ -19,7 +19,7 @@ from dataflow.config.settings import load_config
 from dataflow.errors import JobFailed, LeaseLost
 from dataflow.model.records import WorkRow
 from dataflow.model.status import WorkState
-from dataflow.pipelines.run.streams import Streams
+from dataflow.pipelines.run.streams import MARGIN_SECONDS, Streams
 from dataflow.runjob.lock import is_dead
 from dataflow.runjob.presence import Presence
 from dataflow.store.opener import open_store
@@ -389,6 +389,17 @@ def test_an_error_in_one_stream_is_raised_once_the_others_have_ended_their_run()
     with pytest.raises(ValueError, match="a bug"):
         streams.drain_in_threads([lambda: streams.drain(work), lambda: streams.drain(fail)], no_claims())
     assert is_ended.is_set()
+
+
+def test_a_thread_that_does_not_start_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    began_at = time.monotonic()
+    with pytest.raises(RuntimeError, match="new thread"):
+        Streams().drain_in_threads([lambda: None], no_claims())
+    assert time.monotonic() - began_at < MARGIN_SECONDS
 
 
 def test_idle_streams_wait_for_a_retry_that_is_due_soon() -> None:
