@@ -60,8 +60,12 @@ def find_finished(tx: Transaction, ending: Ending) -> bool:
 
 def _lock_outputs(tx: Transaction, plan: Plan) -> None:
     """Lock out registrations of the outputs, and all other publishers of an overwritten snapshot."""
-    for output in sorted(plan.outputs, key=lambda output: output.dataset_id):  # all locks go by id
-        chunks.lock_dataset(tx, output.dataset_id, alone=output.dataset.is_overwritten)
+    outputs = sorted(plan.outputs, key=lambda output: output.dataset_id)  # all locks go by id
+    if any(output.dataset.is_overwritten for output in outputs):
+        for output in outputs:
+            chunks.lock_dataset(tx, output.dataset_id, alone=output.dataset.is_overwritten)
+    elif outputs:
+        tx.lock("publish.lock_datasets", dataset_ids=[output.dataset_id for output in outputs])
 
 
 def _end_run(tx: Transaction, ending: Ending) -> None:
