@@ -105,9 +105,13 @@ class Workshop:
 
     def let_the_lease_lapse(self) -> None:
         """As if the five minutes of the lease were over."""
+        self.poke("update run set lease_until = 0")
+
+    def poke(self, statement: str) -> None:
+        """Changes the SQLite store behind its back."""
         with closing(apsw.Connection(str(self.path / ".dataflow" / "dataflow.db"))) as store:
             store.set_busy_timeout(30_000)
-            store.execute("update run set lease_until = 0")
+            store.execute(statement)
 
     def chunk(self, dataset: str, dataid: str) -> Any:
         """The published chunk of a dataset: status, version and location."""
