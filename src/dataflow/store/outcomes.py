@@ -42,8 +42,19 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
         _publish(tx, plan, ending, outdated)
     elif ending.untouched:
         chunks.make_clean(tx, run.run_id)
-    moved, why = (WorkState.RUNNING, state), ending.reason or ending.outcome
-    write_journal(tx, JournalEntry("finish", actor, run.job, "", run.dataid, run.run_id, *moved, why=why))
+    write_journal(
+        tx,
+        JournalEntry(
+            "finish",
+            actor,
+            run.job,
+            dataid=run.dataid,
+            run_id=run.run_id,
+            from_state=WorkState.RUNNING,
+            to_state=state,
+            why=ending.reason or ending.outcome,
+        ),
+    )
     return state
 
 
