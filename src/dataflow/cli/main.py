@@ -209,6 +209,8 @@ def _without_word(options: list[str]) -> int:
     elif unknown and "--help" not in options and "-h" not in options:
         name = option_name(unknown[0])
         problem = "No command given" if name == "--store" else f"Unknown option: {name}"
+        if unknown == ["--store"]:
+            problem = "--store needs a value"
         raise UsageError(f"{problem}. See: dataflow --help")
     else:
         print(overview())
