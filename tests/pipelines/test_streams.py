@@ -77,6 +77,21 @@ STAYING = """
         run.log("here")
         time.sleep(600)
 """
+WRITTEN = """
+    import time
+    from pathlib import Path
+    import dataflow
+
+    @dataflow.job(
+        outputs=["met"], schedule="@daily", start_date=datetime(2026, 11, 1), end_date=datetime(2026, 11, 1),
+        catchup=True,
+    )
+    def write(run):
+        run.write("met", run.spark.range(3))
+        (Path(constants.FOLDER) / "written").touch()
+        while not (Path(constants.FOLDER) / "go").exists():
+            time.sleep(0.05)
+"""
 DAYS = [f"2026-11-0{day}" for day in range(1, 5)]
 
 
@@ -332,10 +347,20 @@ def test_no_other_process_claims_work_while_a_thread_that_did_not_stop_may_write
 
 
 def test_an_interrupted_run_publishes_nothing(workshop: Workshop) -> None:
-    interrupt = "        run._surroundings._claimed._presence.interrupt(KeyboardInterrupt())\n"
-    workshop.write("jobs.py", MEETING.replace("together.wait(120)", "pass") + interrupt)
+    workshop.write("jobs.py", WRITTEN)
+    workshop.environ["FOLDER"] = str(workshop.path)
+
+    def interrupt() -> None:
+        wait_until((workshop.path / "written").exists)
+        assert workshop.presence is not None
+        workshop.presence.interrupt(KeyboardInterrupt())
+        (workshop.path / "go").touch()
+
+    thread = threading.Thread(target=interrupt, daemon=True)
+    thread.start()
     with pytest.raises(KeyboardInterrupt):
-        workshop.run("meet")
+        workshop.run("write")
+    thread.join()
     [run] = workshop.store.read.list_runs(10)
     assert str(run.outcome) == "INTERRUPTED"
     assert workshop.chunk("met", DAYS[0]).version == 0

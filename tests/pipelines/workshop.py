@@ -24,6 +24,7 @@ from dataflow.pipelines.register.pipeline_jobs import register_pipelines
 from dataflow.pipelines.run.facilities import Facilities, ProjectValues
 from dataflow.pipelines.run.streams import Outcome
 from dataflow.pipelines.run.worker import PipelineWorker
+from dataflow.runjob.presence import Presence
 from dataflow.store.opener import open_store
 from dataflow.store.store import Store
 
@@ -49,6 +50,7 @@ class Workshop:
         path.mkdir(exist_ok=True)
         (path / "dataflow.toml").touch()
         (path / "pipelines").mkdir(exist_ok=True)
+        self.presence: Presence | None = None  # of the newest run
         self._store: Store | None = None
 
     @property
@@ -87,6 +89,7 @@ class Workshop:
         store = open_store(config.store_url, config.actor, config.store_schema)
         settings = self.settings()
         with Flow(config, store, settings.secrets) as flow:
+            self.presence = flow.presence
             facilities = SharedSession(
                 config, store, settings, ProjectValues(self.environ, catalog.constants), PipelineProgress()
             ).lend(self.spark)
