@@ -109,10 +109,21 @@ def test_the_version_is_shown(embedded: Commands) -> None:
         ("chunks bobin --limit many", "at least 1"),
         ("chunks bobin --status READYISH", "READY"),
         ("runs --outcome LATE", "DONE"),
-        ("status --fail-if failed,stuck", '"stuck" is unknown. Known: failed, late.\n'),
+        ("runs --outcome bad", 'Unknown outcome "bad".'),
+        ("status --fail-if failed,Stuck", 'Unknown condition "Stuck". Known: failed, late.\n'),
+        ("status --fail-if lat", 'Unknown condition "lat". Did you mean "late"? Known: failed, late.\n'),
         ("status --late-after soon", "write it like"),
         ("completion tcsh", 'Unknown shell "tcsh". Known: bash, zsh, fish.\n'),
         ("--store sqlite:///x.db", "No command"),
+        ("--store", "--store needs a value."),
+        ("resubmit loadbob --from 1", "No --to given. A range needs both: --from A --to B."),
+        ("hold loadbob --to 1", "No --from given. A range needs both: --from A --to B."),
+        (
+            "dataset --foo add",
+            "Unknown option: --foo.\nusage: dataflow dataset [options] add|",
+        ),
+        ("dataset --foo add x", "Unknown option: --foo."),
+        ("--foo why", "Unknown option: --foo.\nusage: dataflow COMMAND …\n"),
         ("why loadbob 1.0 2.0", "Too many arguments"),
     ],
 )
@@ -121,6 +132,25 @@ def test_an_invalid_command_line_exits_64_with_a_hint(embedded: Commands, line: 
     assert done.err.startswith("dataflow: ")
     assert hint in done.err
     assert not done.out
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("status --json=secret", "--json takes no value."),
+        ("logs 1 -fsecret", "-f takes no value."),
+        ("status -psecret", "Unknown option: -p."),
+        ("status --pass=secret", "Unknown option: --pass."),
+        ("run --drain=secret x", "--drain takes no value."),
+        ("run -psecret x", "Unknown option: -p."),
+        ("-psecret", "Unknown option: -p."),
+        ("--json=secret", "Unknown option: --json."),
+    ],
+)
+def test_the_value_of_an_invalid_option_is_not_shown(embedded: Commands, line: str, message: str) -> None:
+    done = embedded(*line.split(), code=64)
+    assert message in done.err
+    assert "secret" not in done.err
 
 
 @pytest.mark.parametrize(

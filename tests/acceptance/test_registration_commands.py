@@ -73,6 +73,12 @@ def test_init_overwrites_nothing(embedded: Commands) -> None:
     assert (embedded.path / "below" / "it" / "dataflow.toml").exists()
 
 
+def test_apply_without_a_terminal_names_the_command_for_the_same_file(embedded: Commands) -> None:
+    (embedded.path / "other file.toml").write_text("[dataset.numbers]\n")
+    done = embedded("apply", "other file.toml", code=64)
+    assert "Do not ask: dataflow apply 'other file.toml' --yes\n" in done.err
+
+
 def test_the_projects_that_init_writes_are_valid(embedded: Commands) -> None:
     embedded("init", "--example")
     assert os.stat(embedded.path / "square.sh").st_mode & stat.S_IXUSR

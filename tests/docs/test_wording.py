@@ -30,6 +30,7 @@ PHRASES = (
     r"arguments? (is|are) required:",
     "invalid choice:",
     "expected one argument",
+    "ignored explicit argument",
 )
 _PHRASE = re.compile("|".join(PHRASES).replace(" ", r"\s+"), flags=re.IGNORECASE)
 FOLDERS = ("benchmarks", "examples", "src/dataflow", "tests")

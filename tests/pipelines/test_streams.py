@@ -19,7 +19,7 @@ from dataflow.config.settings import load_config
 from dataflow.errors import JobFailed, LeaseLost
 from dataflow.model.records import WorkRow
 from dataflow.model.status import WorkState
-from dataflow.pipelines.run.streams import Streams
+from dataflow.pipelines.run.streams import MARGIN_SECONDS, Streams
 from dataflow.runjob.lock import is_dead
 from dataflow.runjob.presence import Presence
 from dataflow.store.opener import open_store
@@ -76,6 +76,21 @@ STAYING = """
         atexit.register(wait_to_go)
         run.log("here")
         time.sleep(600)
+"""
+WRITTEN = """
+    import time
+    from pathlib import Path
+    import dataflow
+
+    @dataflow.job(
+        outputs=["met"], schedule="@daily", start_date=datetime(2026, 11, 1), end_date=datetime(2026, 11, 1),
+        catchup=True,
+    )
+    def write(run):
+        run.write("met", run.spark.range(3))
+        (Path(constants.FOLDER) / "written").touch()
+        while not (Path(constants.FOLDER) / "go").exists():
+            time.sleep(0.05)
 """
 DAYS = [f"2026-11-0{day}" for day in range(1, 5)]
 
@@ -332,10 +347,20 @@ def test_no_other_process_claims_work_while_a_thread_that_did_not_stop_may_write
 
 
 def test_an_interrupted_run_publishes_nothing(workshop: Workshop) -> None:
-    interrupt = "        run._surroundings._claimed._presence.interrupt(KeyboardInterrupt())\n"
-    workshop.write("jobs.py", MEETING.replace("together.wait(120)", "pass") + interrupt)
+    workshop.write("jobs.py", WRITTEN)
+    workshop.environ["FOLDER"] = str(workshop.path)
+
+    def interrupt() -> None:
+        wait_until((workshop.path / "written").exists)
+        assert workshop.presence is not None
+        workshop.presence.interrupt(KeyboardInterrupt())
+        (workshop.path / "go").touch()
+
+    thread = threading.Thread(target=interrupt, daemon=True)
+    thread.start()
     with pytest.raises(KeyboardInterrupt):
-        workshop.run("meet")
+        workshop.run("write")
+    thread.join()
     [run] = workshop.store.read.list_runs(10)
     assert str(run.outcome) == "INTERRUPTED"
     assert workshop.chunk("met", DAYS[0]).version == 0
@@ -389,6 +414,17 @@ def test_an_error_in_one_stream_is_raised_once_the_others_have_ended_their_run()
     with pytest.raises(ValueError, match="a bug"):
         streams.drain_in_threads([lambda: streams.drain(work), lambda: streams.drain(fail)], no_claims())
     assert is_ended.is_set()
+
+
+def test_a_thread_that_does_not_start_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    began_at = time.monotonic()
+    with pytest.raises(RuntimeError, match="new thread"):
+        Streams().drain_in_threads([lambda: None], no_claims())
+    assert time.monotonic() - began_at < MARGIN_SECONDS
 
 
 def test_idle_streams_wait_for_a_retry_that_is_due_soon() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from dataflow import failpoints
 from dataflow.errors import BadInput
 from tests.pipelines.api_server import ApiServer, Hawk
 from tests.pipelines.workshop import HAWK, Workshop
@@ -100,6 +102,29 @@ def test_each_result_has_the_rows_of_its_interval_under_its_aliases(omis: Worksh
         assert sorted((row["Company Name"], row["Subtotal"]) for row in rows) == wanted[month]
     assert wanted["2017-11"]
     assert wanted["2018-02"]
+
+
+def test_the_last_version_is_the_one_when_the_checks_are_decided(omis: Workshop) -> None:
+    checks = "        checks = [at_least(0.9)]\n"
+    omis.write("omis.py", "    from dataflow.pipelines.shape.checks import at_least\n" + PIPELINES + checks)
+    omis.run("OMISDatasetPipeline", "2018-03-01")
+    assert omis.run(VIEW).done == 1, omis.said
+    omis.resubmit(VIEW, "2017-11")
+    gate, files = omis.path / "gate", set(omis.path.rglob("*.parquet"))
+    failpoints.arm(f"after_stage:wait={gate}")
+    thread = threading.Thread(target=lambda: omis.run(VIEW, "2017-11"))
+    thread.start()
+    try:
+        while set(omis.path.rglob("*.parquet")) == files:
+            thread.join(0.05)
+            assert thread.is_alive(), omis.said
+        omis.poke("update chunk set row_count = 1000 where dataid = '2017-11'")
+    finally:
+        failpoints.arm("after_stage:")
+        gate.touch()
+        thread.join()
+    assert omis.chunk("completed_omis_orders", "2017-11").status == "INVALID", omis.said
+    assert "the last version has 1000" in "".join(omis.said)
 
 
 def test_an_unknown_column_is_reported_with_the_nearest_name_and_nothing_is_published(omis: Workshop) -> None:

@@ -24,6 +24,7 @@ from dataflow.pipelines.register.pipeline_jobs import register_pipelines
 from dataflow.pipelines.run.facilities import Facilities
 from dataflow.pipelines.run.streams import Outcome
 from dataflow.pipelines.run.worker import PipelineWorker
+from dataflow.runjob.presence import Presence
 from dataflow.store.opener import open_store
 from dataflow.store.store import Store
 
@@ -49,6 +50,7 @@ class Workshop:
         path.mkdir(exist_ok=True)
         (path / "dataflow.toml").touch()
         (path / "pipelines").mkdir(exist_ok=True)
+        self.presence: Presence | None = None  # of the newest run
         self._store: Store | None = None
 
     @property
@@ -87,6 +89,7 @@ class Workshop:
         store = open_store(config.store_url, config.actor, config.store_schema)
         settings = self.settings()
         with Flow(config, store, settings.secrets) as flow:
+            self.presence = flow.presence
             facilities = SharedSession(config, store, settings, catalog.constants, PipelineProgress()).lend(
                 self.spark
             )
@@ -105,9 +108,13 @@ class Workshop:
 
     def let_the_lease_lapse(self) -> None:
         """As if the five minutes of the lease were over."""
+        self.poke("update run set lease_until = 0")
+
+    def poke(self, statement: str) -> None:
+        """Changes the SQLite store behind its back."""
         with closing(apsw.Connection(str(self.path / ".dataflow" / "dataflow.db"))) as store:
             store.set_busy_timeout(30_000)
-            store.execute("update run set lease_until = 0")
+            store.execute(statement)
 
     def chunk(self, dataset: str, dataid: str) -> Any:
         """The published chunk of a dataset: status, version and location."""

@@ -172,6 +172,19 @@ def test_changing_a_job_costs_the_same_whatever_else_is_registered(world: World)
     assert pages_of(world, change) <= before + others / 2
 
 
+def test_a_finish_locks_all_its_outputs_with_one_statement(world: World) -> None:
+    for name in ("raw", "left", "right", "rest"):
+        world.dataset(name)
+    world.job("split", ["raw"], ["left", "right", "rest"])
+    world.ready("raw", "1")
+    run = world.take("split")
+    recorder: Any = RecordingDatabase(world.store.database)
+    world.beside(recorder).finish(run)
+    ids = sorted(world.dataset_record(name)[0] for name in ("left", "right", "rest"))
+    locks = [parameters["dataset_ids"] for name, parameters in recorder.steps if "lock_dataset" in name]
+    assert locks == [ids]
+
+
 def test_publishing_to_many_consumers_takes_no_more_statements_than_to_a_few(world: World) -> None:
     world.dataset("raw")
     world.ready("raw", "1")

@@ -51,7 +51,8 @@ def apply(args: argparse.Namespace, context: Context) -> int:
         context.say("Nothing to change.")
         return 0
     if not args.yes and not is_terminal():
-        raise UsageError("Nothing changed: there is no terminal to ask on. Do not ask: dataflow apply --yes")
+        command = shell("dataflow", "apply", *args.files, "--yes")
+        raise UsageError(f"Nothing changed: there is no terminal to ask on. Do not ask: {command}")
     if not may_go_on("Apply these changes?", args.yes):
         return 1
     changes = apply_changes(context.store, declarations)

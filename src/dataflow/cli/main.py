@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from dataflow.cli.context import Context
 from dataflow.cli.options import Commands
-from dataflow.cli.parser import Parser, list_subcommands, parse_options
+from dataflow.cli.parser import Parser, list_subcommands, option_name, parse_options
 from dataflow.config.project import get_working_dir
 from dataflow.errors import DataFlowError, UsageError
 
@@ -205,8 +205,10 @@ def _without_word(options: list[str]) -> int:
     if "--version" in options:
         print(f"dataflow {version()}")
     elif unknown and "--help" not in options and "-h" not in options:
-        is_store = unknown[0].partition("=")[0] == "--store"
-        problem = "No command given" if is_store else f"Unknown option: {unknown[0].partition('=')[0]}"
+        name = option_name(unknown[0])
+        problem = "No command given" if name == "--store" else f"Unknown option: {name}"
+        if unknown == ["--store"]:
+            problem = "--store needs a value"
         raise UsageError(f"{problem}. See: dataflow --help")
     else:
         print(overview())

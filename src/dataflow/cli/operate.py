@@ -56,7 +56,9 @@ def _nothing_selected(args: argparse.Namespace, context: Context, plan: Plan) ->
     """Why nothing was selected, with a hint at the other kind of ended work: INVALID or FAILED."""
     if not (args.failed or args.invalid):
         return "no such work; nothing changed. See: dataflow status"
-    state, other = (WorkState.FAILED, WorkState.INVALID)[:: 1 if args.failed else -1]
+    state, other = WorkState.FAILED, WorkState.INVALID
+    if args.invalid:
+        state, other = other, state
     nothing = f"nothing is {state}; nothing changed."
     if count := count_selected(context.store, plan, Selection(state=other)):
         are = "is" if count == 1 else "are"
@@ -113,9 +115,12 @@ def _selection(args: argparse.Namespace) -> Selection | None:
     """The work that the command line selects; None if it selects none."""
     has_range = args.first is not None or args.last is not None
     states = [state for state in (WorkState.FAILED, WorkState.INVALID) if getattr(args, state.lower(), False)]
-    if sum([bool(args.dataids), has_range, len(states)]) > 1 or (args.first is None) != (args.last is None):
+    if sum([bool(args.dataids), has_range, len(states)]) > 1:
         others = ", --failed, --invalid" if args.command == "resubmit" else ""
         raise UsageError(f"Select work in one way: DATAID…{others}, or --from A --to B.")
+    if has_range and None in (args.first, args.last):
+        missing = "--from" if args.first is None else "--to"
+        raise UsageError(f"No {missing} given. A range needs both: --from A --to B.")
     if args.dataids:
         return Selection(dataids=tuple(args.dataids))
     if states:

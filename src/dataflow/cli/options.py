@@ -66,7 +66,11 @@ def add_choice(parser: argparse.ArgumentParser, name: str, values: Iterable[str]
     """Adds an option that takes one of some words in capitals, in any case."""
     choices = [str(value) for value in values]
     help_text = f"{text}: {', '.join(choices)}"
-    parser.add_argument(f"--{name}", type=str.upper, choices=choices, metavar=name.upper(), help=help_text)
+
+    def known_word(text: str) -> str:
+        return text.upper() if text.upper() in choices else text  # an error shows it as it was typed
+
+    parser.add_argument(f"--{name}", type=known_word, choices=choices, metavar=name.upper(), help=help_text)
 
 
 def count(text: str) -> int:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 
 from dataflow.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any, NoReturn
 
-_ITEMS = {None: "{}", "?": "[{}]", "*": "[{}…]", argparse.PARSER: "{} …"}
+_ITEMS = {None: "{}", "?": "[{}]", "*": "[{}…]", "+": "{}…", argparse.PARSER: "{} …"}
+_ITEMS[argparse.REMAINDER] = "[{}…]"
 _REQUIRED = "arguments are required"
+_UNWANTED = "ignored explicit "
 
 
 class Parser(argparse.ArgumentParser):
@@ -28,8 +32,10 @@ class Parser(argparse.ArgumentParser):
         """Accepts options between arguments, as in `ready bobin --again 1.0`."""
         positionals = self._get_positional_actions()
         takes_all = any(action.nargs in (argparse.PARSER, argparse.REMAINDER) for action in positionals)
-        if self._is_mixing or takes_all:
+        if self._is_mixing:
             return super().parse_known_args(args, namespace)
+        if takes_all:
+            return self._parse_words(args, namespace)
         self._is_mixing = True  # the next call comes back to this method
         try:
             found, rest = self.parse_known_intermixed_args(args, namespace)
@@ -41,6 +47,18 @@ class Parser(argparse.ArgumentParser):
             if action.nargs is None and (value == [] or (isinstance(value, list) and [] in value)):
                 self.error(f"{_name_of(action)} needs a value.")
         return found, rest
+
+    def _parse_words(self, args: Any, namespace: Any) -> Any:
+        """Parses a command with subcommands; an unknown option before the word explains an error after it."""
+        try:
+            return super().parse_known_args(args, namespace)
+        except UsageError:
+            before = itertools.takewhile(lambda item: item.startswith("-") and item != "--", args)
+            names = [option_name(item) for item in before]
+            unknown = [name for name in names if name not in self._option_string_actions]
+            if unknown:
+                self.error(f"Unknown option: {unknown[0]}.")
+            raise
 
     def format_usage(self) -> str:
         """The usage in one line: `usage: dataflow purge --older-than DURATION [options]`."""
@@ -55,6 +73,8 @@ class Parser(argparse.ArgumentParser):
         head, _, names = message.partition(": ")
         if head.endswith(_REQUIRED):
             message = f"No {names.replace(', ', ' and no ')} given."
+        if names.startswith(_UNWANTED):  # argparse shows the value, which may be a secret
+            message = f"{head.removeprefix('argument ').split('/')[0]} takes no value."
         raise UsageError(f"{message}\n{self.format_usage()}See: {self.prog} --help")
 
     def _describe_usage(self) -> str:
@@ -76,17 +96,15 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
-        from dataflow.model.wording import did_you_mean, quoted  # start-up: only errors need it
-
         known = [str(choice) for choice in action.choices]
-        thing = f"{str(action.metavar or action.dest).lower()} {quoted(value)}"
-        hint = f"{did_you_mean(value, known)} Known: {', '.join(known)}."
-        raise argparse.ArgumentError(None, f"Unknown {thing}.{hint}")
+        raise unknown_word(str(action.metavar or action.dest).lower(), value, known)
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
         try:
             return super()._get_value(action, arg_string)
         except argparse.ArgumentError as error:
+            if error.argument_name is None:  # an error of our own, which names what it is about
+                raise
             raise argparse.ArgumentError(None, f"{_name_of(action)} {error.message}") from error
 
     def _match_argument(self, action: argparse.Action, arg_strings_pattern: str) -> int:
@@ -109,13 +127,25 @@ def parse_options(
 
         command = command or parser
         command = list_subcommands(command).get(getattr(args, "word", ""), command)
-        # Only names are shown: the value of a misspelt option may be a secret.
-        options = [item.partition("=")[0] for item in unknown if item.startswith("-")]
+        options = [option_name(item) for item in unknown if item.startswith("-")]
         if not options:
             command.error("Too many arguments.")
         hint = did_you_mean(options[0], command._option_string_actions)
         command.error(f"Unknown {plural(len(options), 'option')}: {' '.join(options)}.{hint}")
     return args
+
+
+def unknown_word(thing: str, word: str, known: Sequence[str]) -> argparse.ArgumentError:
+    """The error for a word that is not one of those known, with the nearest of them."""
+    from dataflow.model.wording import did_you_mean, quoted  # start-up: only errors need it
+
+    hint = f"{did_you_mean(word, known)} Known: {', '.join(known)}."
+    return argparse.ArgumentError(None, f"Unknown {thing} {quoted(word)}.{hint}")
+
+
+def option_name(item: str) -> str:
+    """The name of an unknown option without its value, which may be a secret: -p of -phunter2."""
+    return item.partition("=")[0] if item.startswith("--") else item[:2]
 
 
 def list_subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:

@@ -12,6 +12,7 @@ from dataflow.actions.status import COUNTED, JobStatus, StoreStatus, get_status
 from dataflow.cli.layout import PROSE, Column, make_columns
 from dataflow.cli.options import Commands
 from dataflow.cli.output import as_text, pick, show_object
+from dataflow.cli.parser import unknown_word
 from dataflow.cli.pipeline_names import FOLDER, list_texts
 from dataflow.cli.runs import find_loss
 from dataflow.cli.tables import show_datasets, show_rows
@@ -21,7 +22,7 @@ from dataflow.errors import BadInput
 from dataflow.model.record import names_of
 from dataflow.model.records import SCRIPT, RunRow
 from dataflow.model.status import RunOutcome, WorkState
-from dataflow.model.wording import counted, did_you_mean, quoted, shortened, utc_text
+from dataflow.model.wording import counted, shortened, utc_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ SHOWN_LOST = 5
 def add_parser(commands: Commands) -> None:
     """Adds `status`."""
     parser = commands.add("status", status, "all", "wide", "json")
-    help_text = "exit with 1 if work is failed, late, or either of them: failed,late"
+    help_text = "exit with 1 if any work is failed or late; separate both with a comma"
     parser.add_argument("--fail-if", type=fail_words, default=(), metavar="WORDS", help=help_text)
     help_text = "open work is late after this time (default: 1h)"
     parser.add_argument("--late-after", type=duration, default=3600.0, metavar="DURATION", help=help_text)
@@ -59,12 +60,11 @@ def add_parser(commands: Commands) -> None:
 
 def fail_words(text: str) -> tuple[str, ...]:
     """The words of --fail-if."""
-    words = tuple(word.strip().lower() for word in text.split(","))
-    unknown = [word for word in words if word not in FAIL_WORDS]
-    if unknown:
-        hint = f"{did_you_mean(unknown[0], FAIL_WORDS)} Known: {', '.join(FAIL_WORDS)}."
-        raise argparse.ArgumentTypeError(f"{quoted(unknown[0])} is unknown.{hint}")
-    return words
+    words = [word.strip() for word in text.split(",")]
+    for word in words:
+        if word.lower() not in FAIL_WORDS:
+            raise unknown_word("condition", word, FAIL_WORDS)
+    return tuple(word.lower() for word in words)
 
 
 def duration(text: str) -> float:

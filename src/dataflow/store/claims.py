@@ -214,8 +214,19 @@ def _give(
     replaces = pins.close_outputs(tx, plan, dataid, run_id)
     action = "force" if request.force else "claim"
     why = f"received the credentials of {', '.join(request.credentials)}" if request.credentials else ""
-    work, moved = (plan.job.name, "", dataid, run_id), (state, WorkState.RUNNING)
-    write_journal(tx, JournalEntry(action, claimant.actor, *work, *moved, why=why))
+    write_journal(
+        tx,
+        JournalEntry(
+            action,
+            claimant.actor,
+            plan.job.name,
+            dataid=dataid,
+            run_id=run_id,
+            from_state=state,
+            to_state=WorkState.RUNNING,
+            why=why,
+        ),
+    )
     lease = (request.lease_seconds, request.grace_seconds)
     identity = (run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, claimant.token)
     return Run(*identity, *lease, pinned, replaces, is_first=not earlier_run_id)

@@ -48,8 +48,19 @@ def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> None:
         state = free_work(tx, lapsed.work_id, lapsed.run_id, reason)
         if state is None:
             continue
-        work, moved = (plan.job.name, "", lapsed.dataid, lapsed.run_id), (WorkState.RUNNING, state[0])
-        write_journal(tx, JournalEntry("free", request.claimant.actor, *work, *moved, why=reason))
+        write_journal(
+            tx,
+            JournalEntry(
+                "free",
+                request.claimant.actor,
+                plan.job.name,
+                dataid=lapsed.dataid,
+                run_id=lapsed.run_id,
+                from_state=WorkState.RUNNING,
+                to_state=state[0],
+                why=reason,
+            ),
+        )
 
 
 def describe_ending(host: str, has_kill_command: bool, left_seconds: float) -> tuple[str, str]:

@@ -83,8 +83,19 @@ def cancel(tx: Transaction, run_id: int, mover: Mover) -> dict[str, Any]:
     """Revoke a run; its work is FAILED until it is resubmitted."""
     reason = mover.reason("cancelled")
     job, dataid, host = _revoke(tx, run_id, WorkState.FAILED, reason)
-    states = (WorkState.RUNNING, WorkState.FAILED)
-    write_journal(tx, JournalEntry("cancel", mover.actor, job, "", dataid, run_id, *states, why=reason))
+    write_journal(
+        tx,
+        JournalEntry(
+            "cancel",
+            mover.actor,
+            job,
+            dataid=dataid,
+            run_id=run_id,
+            from_state=WorkState.RUNNING,
+            to_state=WorkState.FAILED,
+            why=reason,
+        ),
+    )
     return {"run_id": run_id, "job": job, "dataid": dataid, "host": host}
 
 
@@ -131,7 +142,17 @@ def mark(tx: Transaction, plan: Plan, pair: Pair, state: WorkState, mover: Mover
             chunks.withdraw(tx, output.dataset_id, [pair])
     revoked = run_id if found == WorkState.RUNNING else None
     write_journal(
-        tx, JournalEntry("mark", mover.actor, plan.job.name, "", dataid, revoked, found, state, 1, reason)
+        tx,
+        JournalEntry(
+            "mark",
+            mover.actor,
+            plan.job.name,
+            dataid=dataid,
+            run_id=revoked,
+            from_state=found,
+            to_state=state,
+            why=reason,
+        ),
     )
     return str(found)
 

@@ -42,8 +42,19 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
         _publish(tx, plan, ending, outdated)
     elif ending.untouched:
         chunks.make_clean(tx, run.run_id)
-    moved, why = (WorkState.RUNNING, state), ending.reason or ending.outcome
-    write_journal(tx, JournalEntry("finish", actor, run.job, "", run.dataid, run.run_id, *moved, why=why))
+    write_journal(
+        tx,
+        JournalEntry(
+            "finish",
+            actor,
+            run.job,
+            dataid=run.dataid,
+            run_id=run.run_id,
+            from_state=WorkState.RUNNING,
+            to_state=state,
+            why=ending.reason or ending.outcome,
+        ),
+    )
     return state
 
 
@@ -60,8 +71,12 @@ def find_finished(tx: Transaction, ending: Ending) -> bool:
 
 def _lock_outputs(tx: Transaction, plan: Plan) -> None:
     """Lock out registrations of the outputs, and all other publishers of an overwritten snapshot."""
-    for output in sorted(plan.outputs, key=lambda output: output.dataset_id):  # all locks go by id
-        chunks.lock_dataset(tx, output.dataset_id, alone=output.dataset.is_overwritten)
+    outputs = sorted(plan.outputs, key=lambda output: output.dataset_id)  # all locks go by id
+    if any(output.dataset.is_overwritten for output in outputs):
+        for output in outputs:
+            chunks.lock_dataset(tx, output.dataset_id, alone=output.dataset.is_overwritten)
+    elif outputs:
+        tx.lock("publish.lock_datasets", dataset_ids=[output.dataset_id for output in outputs])
 
 
 def _end_run(tx: Transaction, ending: Ending) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dataflow.errors import BadInput
-from dataflow.model.record import as_dict, record
+from dataflow.model.record import record
 from dataflow.pipelines.handover.records import StagedFile
 from dataflow.private_files import open_unlinked
 
@@ -72,7 +72,15 @@ class Whole:
 
 def write_manifest(path: str, manifest: Manifest) -> None:
     """Write the manifest atomically and durably."""
-    found = {"format": FORMAT} | as_dict(manifest) | {"files": [as_dict(file) for file in manifest.files]}
+    # The keys are the file format: they stay, whatever the records are called in the code.
+    found = {
+        "format": FORMAT,
+        "dataset": manifest.dataset,
+        "dataid": manifest.dataid,
+        "run_id": manifest.run_id,
+        "columns": manifest.columns,
+        "files": [{"path": file.path, "rows": file.rows, "size": file.size} for file in manifest.files],
+    }
     temporary = f"{path}.{os.getpid()}.tmp"
     with open(temporary, "w", encoding="utf-8", opener=open_unlinked) as file:
         file.write(json.dumps(found, indent=1))
@@ -95,9 +103,13 @@ def read_manifest(path: str) -> Manifest:
             raise BadInput(
                 f"{path} is a manifest of format {found.get('format')}; this version reads {FORMAT}."
             )
-        found |= {"files": tuple(StagedFile(**item) for item in found["files"])}
-        found |= {"columns": tuple((name, kind) for name, kind in found["columns"])}
-        return Manifest(**{name: found[name] for name in Manifest.__annotations__})
+        return Manifest(
+            found["dataset"],
+            found["dataid"],
+            found["run_id"],
+            tuple((name, kind) for name, kind in found["columns"]),
+            tuple(StagedFile(item["path"], item["rows"], item["size"]) for item in found["files"]),
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"The manifest {path} cannot be read: {error}.") from error
 

@@ -58,10 +58,7 @@ class Streams:
         """
         try:
             for number, stream in enumerate(streams, 1):
-                name = f"stream-{number}"
-                with self._changed:
-                    self._alive += 1
-                threading.Thread(target=self._run_stream, args=(stream,), name=name, daemon=True).start()
+                self._start(stream, f"stream-{number}")
             self._wait_for_all(None)
         except BaseException as error:
             try:
@@ -113,6 +110,17 @@ class Streams:
                     return False
                 self._changed.wait(min(self._retries_at) - now if self._retries_at else None)
             return False
+
+    def _start(self, stream: Callable[[], None], name: str) -> None:
+        thread = threading.Thread(target=self._run_stream, args=(stream,), name=name, daemon=True)
+        with self._changed:
+            self._alive += 1
+        try:
+            thread.start()
+        except Exception:  # not an interruption, after which the thread may be running
+            with self._changed:
+                self._alive -= 1
+            raise
 
     def _run_stream(self, stream: Callable[[], None]) -> None:
         error: BaseException | None = None

@@ -101,13 +101,14 @@ class ViewRun(PipelineRun):
         self, plan: IntervalPlan, target: Target, fields: tuple[Field, ...], stage: Stage
     ) -> Published:
         """Stages, checks and publishes the rows; again from the start after an outage of the target."""
-        span, last_rows = plan.span, self._find_last_rows(self._definition.dataset)
+        span = plan.span
         assert span is not None
 
         def act() -> tuple[Judgement, Published]:
             judgement = Judgement(plan.checks, fields)
             judgement.add(stage(judgement.wanted))
             failpoints.reach("after_stage")
+            last_rows = self._find_last_rows(self._definition.dataset)
             judgement.decide_checks(target, last_rows, span.end)
             refuse_lost(self._claimed)
             published = target.publish(judgement.list_staged())
