@@ -106,7 +106,7 @@ def test_rows_are_found_by_a_dotted_key_or_as_the_page_itself() -> None:
         ("results", b'{"results":[],"results":[{"a":1}]}'),
     ):
         assert shape(body, mapping, results_key=key).batch.to_pylist() == [{"a": 1}]
-    with pytest.raises(BadInput, match='has no "data.items"'):
+    with pytest.raises(BadInput, match=r'has no "data\.items"'):
         shape(b'{"data.items":[{"a":1}]}', mapping, results_key="data.items")
 
 
