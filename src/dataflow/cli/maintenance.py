@@ -34,7 +34,9 @@ def add_parser(subparsers: Any) -> None:
     """Adds `doctor`, `db` and `purge`."""
     text = "Checks readiness, leases, clocks and permissions. Exits with 1 if it finds a problem."
     parser = add_command(subparsers, "doctor", doctor, text, "wide", "json")
-    parser.add_argument("--repair", action="store_true", help="recompute wrong input counts")
+    parser.add_argument(
+        "--repair", action="store_true", help="correct wrong days and recompute wrong input counts"
+    )
     help_text = "also check Spark, with a task on every executor"
     parser.add_argument("--spark", action="store_true", help=help_text)
     words = add_words(subparsers, "db", "Upgrades or shows the schema of the store.")
@@ -58,7 +60,9 @@ def doctor(args: argparse.Namespace, context: Context) -> int:
     if args.repair:
         repaired = repair(context.store)
         context.say(
-            f"Recomputed: {', '.join(repaired)}" if repaired else "Nothing to repair: all counts are right."
+            f"Recomputed: {', '.join(repaired)}"
+            if repaired
+            else "Nothing to repair: all days and counts are right."
         )
     findings = list(list_findings(context))
     if args.spark:
