@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from benchmarks.statements import RecordingDatabase
 from dataflow.actions.calendar import add_due_intervals
+from dataflow.actions.doctor import OK, PROBLEM, examine, repair, upgrade_schema
 from dataflow.actions.oracle import list_discrepancies
 from dataflow.actions.register import add_dataset, add_job, register, remove_job
+from dataflow.actions.registry_draft import Registry
 from dataflow.actions.status import get_status
 from dataflow.actions.why import why
 from dataflow.config.settings import load_config
@@ -259,3 +264,102 @@ def test_a_job_of_every_day_follows_another_schedule_of_its_previous_input(repor
     add_job(reports.store, replace(SCHEDULED, schedule="0 6 * * *"))
     assert reports.states("dashboard")[SUNDAY] == "WAITING"
     check(reports, "dashboard")
+
+
+def test_days_do_not_circulate_among_jobs_that_read_each_other(world: World) -> None:
+    daily(world, "raw", "orders", "a", "b", "c", "d")
+    add(world, "A", "raw:previous", out="a", schedule="0 6 * * 1-5", start=THURSDAY)
+    add(world, "B", "raw:previous", "a:previous", out="b")
+    add(world, "C", "orders", out="c")
+    add(world, "D", "raw:previous", "c:previous", out="d")
+    assert [world.plan(job).days for job in "ABCD"] == [WEEKDAYS, WEEKDAYS, "", ""]
+    ring = {"D": "c", "C": "b", "B": "a", "A": "d"}
+    jobs = [
+        Job(name, (JobInput("raw", "previous"), JobInput(source, "previous")), (name.lower(),))
+        for name, source in ring.items()
+    ]
+    declare(world, [], jobs)
+    assert {world.plan(job).days for job in "ABCD"} == {""}
+
+
+def test_days_do_not_depend_on_former_schedules(world: World) -> None:
+    daily(world, "raw", "a", "b")
+    for schedule, days in (("", ""), ("0 6 * * 1-5", WEEKDAYS), ("", "")):
+        add(world, "A", "raw:previous", "b:previous", out="a", schedule=schedule)
+        add(world, "B", "a:previous", out="b")
+        assert [world.plan(job).days for job in "AB"] == [days, days]
+
+
+def forget_days(world: World, job: str) -> None:
+    """As migration 0010 or a worker of the version before leaves a job downstream."""
+    world.poke(f"UPDATE job_input SET days = '' WHERE job_id = {world.plan(job).job_id}")
+    world.poke(f"UPDATE job SET days = '', revision = revision + 1 WHERE name = '{job}'")
+
+
+def test_jobs_that_read_different_days_of_a_dataset_are_counted_apart(reports: World) -> None:
+    add(reports, "old", "orders", "reports:previous", start=THURSDAY)
+    forget_days(reports, "old")
+    add(reports, "new", "orders", "reports:previous", start=THURSDAY)
+    forget_days(reports, "old")
+    reports.ready("orders", *WEEK)
+    do_reports(reports)
+    assert reports.states("new") == dict.fromkeys(WEEK, "CLAIMABLE")
+    check(reports, "old", "new")
+
+
+@pytest.mark.parametrize("how", ["upgrade", "repair"])
+def test_jobs_of_an_older_version_get_the_days_of_their_inputs(reports: World, how: str) -> None:
+    add(reports, "shorten", "reports", out="abstracts")
+    add(reports, "send", "abstracts", "orders")
+    reports.ready("orders", *WEEK)
+    config = load_config("/", {"DATAFLOW_PROJECT": "/"})
+    for job in ("shorten", "send"):
+        forget_days(reports, job)
+    found = [one for one in examine(reports.store, config, lambda _: False) if one.check == "days"]
+    assert [(one.level, one.next) for one in found] == [(PROBLEM, "dataflow doctor --repair")] * 2
+    assert found[0].text == ("job send does not have the days of its inputs: days: every day → * * 1-5")
+    if how == "upgrade":
+        upgrade_schema(reports.store)
+    else:
+        assert repair(reports.store) == ["send", "shorten"]
+    assert [reports.plan(job).days for job in ("shorten", "send")] == [WEEKDAYS, WEEKDAYS]
+    assert [one.level for one in examine(reports.store, config, lambda _: False) if one.check == "days"] == [
+        OK
+    ]
+    check(reports, "shorten", "send")
+
+
+def test_the_journal_and_the_changes_name_the_jobs_that_follow(reports: World) -> None:
+    add(reports, "mid", "orders", out="mids")
+    add(reports, "low", "mids", "orders")
+    reports.ready("orders", *WEEK)
+    mid = replace(SCHEDULED, name="mid", inputs=(JobInput("orders"),), outputs=("mids",))
+    planned = reports.store.database.read(lambda tx: Registry(tx).draft([], [mid]).changes)
+    assert [str(change) for change in planned] == ["job mid changed", "job low changed"]
+    change = add_job(reports.store, mid)
+    assert [str(item) for item in change.followers] == ["job low changed"]
+    assert str(change.followers[0].differences[0]) == "days: every day → * * 1-5"
+    assert follow_line(reports).endswith("; 2 dataids removed")
+    (follower,) = remove_job(reports.store, "mid")
+    assert str(follower.differences[0]) == "days: * * 1-5 → every day"
+    assert follow_line(reports).endswith("; 2 dataids added")
+
+
+def follow_line(world: World) -> str:
+    lines = world.select(
+        "SELECT why FROM journal WHERE action = 'job follow' AND job = 'low' ORDER BY journal_id DESC"
+    )
+    return str(lines[0][0])
+
+
+def test_a_job_is_removed_with_all_datasets_locked_before_any_row_is_written(reports: World) -> None:
+    add(reports, "join", "orders", "reports", out="joined")
+    recorder: Any = RecordingDatabase(reports.store.database)
+    remove_job(reports.beside(recorder).store, "report")
+    locks = [
+        set(step[1]["dataset_ids"]) for step in recorder.steps if step[0] == "registration.lock_datasets"
+    ]
+    names = [step[0] for step in recorder.steps]
+    assert names.index("registration.lock_datasets") < names.index("registration.delete_work_inputs")
+    assert all(later <= locks[0] for later in locks[1:])
+    assert len(locks[0]) == 4

@@ -9,6 +9,7 @@ from dataflow.model.url_text import without_secret_parameters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dataflow.actions.job_rules import CheckedJob
     from dataflow.model.records import Dataset, Job
 
 ADDED, CHANGED, UNCHANGED = "added", "changed", "unchanged"
@@ -36,7 +37,7 @@ class Difference:
 class Change:
     """The change of one dataset or job: added, changed or unchanged, and in which fields.
 
-    `new_inputs` are the datasets that a job did not read before.
+    `new_inputs` are the datasets that a job did not read before, `followers` the changes of jobs downstream.
     """
 
     kind: str
@@ -44,6 +45,7 @@ class Change:
     what: str
     differences: tuple[Difference, ...] = ()
     new_inputs: tuple[str, ...] = ()
+    followers: tuple[Change, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name} {self.what}"
@@ -65,6 +67,21 @@ def compare(kind: str, before: Dataset | Job | None, after: Dataset | Job) -> Ch
     return Change(
         kind, after.name, CHANGED, tuple(found), tuple([str(item) for item in new if item not in old])
     )
+
+
+def compare_days(before: CheckedJob, after: CheckedJob) -> Change:
+    """Return the change of a job that follows the days of its inputs."""
+    found = []
+    if before.days != after.days:
+        found.append(_days_difference("days", before.days, after.days))
+    for item, old, new in zip(after.inputs, before.input_days, after.input_days, strict=True):
+        if old != new:
+            found.append(_days_difference(f"days of {item}", old, new))
+    return Change("job", after.job.name, CHANGED if found else UNCHANGED, tuple(found))
+
+
+def _days_difference(field: str, old: str, new: str) -> Difference:
+    return Difference(field, old or "every day", new or "every day")
 
 
 def _difference(field: str, old: object, new: object) -> Difference:

@@ -9,8 +9,10 @@ import os
 import stat
 import time
 
+from dataflow.actions.job_days import list_wrong_days
 from dataflow.actions.next_commands import run_command, shell
 from dataflow.actions.oracle import list_discrepancies, rebuild
+from dataflow.actions.register import repair_days
 from dataflow.config.project import PROJECT_FILE, PROPERTIES_FILE
 from dataflow.model.record import record
 from dataflow.model.url_text import masked_url
@@ -54,6 +56,7 @@ def examine(
     yield from _sqlite(store) if store.database.dialect == "sqlite" else _postgres(store)
     yield from _clock(store)
     yield from _leases(store, config, is_dead)
+    yield from _days(store)
     yield from _readiness(store)
 
 
@@ -132,6 +135,16 @@ def _leases(store: Store, config: Config, is_dead: Callable[[str], bool]) -> Ite
         yield Finding("leases", OK, f"{counted(len(live), 'run')} with a valid lease")
 
 
+def _days(store: Store) -> Iterator[Finding]:
+    """Compare the days of all jobs with what is declared: workers of an older version do not set them."""
+    wrong = list_wrong_days(store.read.list_plans())
+    for change in wrong[:SHOWN]:
+        text = f"job {change.name} does not have the days of its inputs: {change.differences[0]}"
+        yield Finding("days", PROBLEM, text, "dataflow doctor --repair")
+    if not wrong:
+        yield Finding("days", OK, "all jobs have the days of their inputs")
+
+
 def _readiness(store: Store) -> Iterator[Finding]:
     """Compare the kept readiness with the oracle and with its own rows."""
     wrong = {plan.job.name: found for plan in _suspects(store) if (found := list_discrepancies(store, plan))}
@@ -150,21 +163,26 @@ def _readiness(store: Store) -> Iterator[Finding]:
 
 
 def repair(store: Store) -> list[str]:
-    """Recompute wrong input counts; return the names of the repaired jobs."""
+    """Derive wrong days again and recompute wrong input counts; return the names of the repaired jobs."""
+    moved = {change.name for change in repair_days(store)}
     miscounted = {work.job for work in store.read.list_miscounted_work(1 << 31)}
     wrong = {plan.job.name for plan in _suspects(store) if list_discrepancies(store, plan)}
     repaired = sorted(miscounted | wrong)
     for plan in _plans(store, repaired):
         rebuild(store, plan)
-    return repaired
+    return sorted(moved.union(repaired))
 
 
 def upgrade_schema(store: Store) -> list[str]:
-    """Apply the missing migrations and return their names; SchemaMismatch if the store is newer."""
+    """Apply the missing migrations and return their names; SchemaMismatch if the store is newer.
+
+    Jobs that an older version registered get the days of their inputs.
+    """
     applied = store.upgrade()
     found = store.database.schema_version()
     if found > SCHEMA_VERSION:
         raise newer_schema(masked_url(store.database.url), found)
+    repair_days(store)
     return applied
 
 

@@ -1,128 +1,136 @@
-"""The days of drafted jobs: a job follows inputs that leave days out, and its outputs follow the job."""
+"""The days of jobs: a job has the days that its inputs have, and its outputs have those of the job.
+
+They follow from the declarations alone, never from the days that jobs had before.
+"""
 
 from __future__ import annotations
 
 from dataflow.actions.dataset_rules import TODAY, is_automatic
+from dataflow.actions.differences import UNCHANGED, compare_days
+from dataflow.actions.job_rules import CheckedJob
 from dataflow.errors import BadInput
 from dataflow.model.days import EVERY_DAY, common_days, day_after, days_of
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST, PREVIOUS, SAME
 from dataflow.model.record import replace
+from dataflow.model.records import JobInput
 from dataflow.store import registry as registered
 from dataflow.store.registry import CALENDAR_SUFFIX, calendar_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from dataflow.actions.job_rules import CheckedJob
+    from dataflow.actions.differences import Change
     from dataflow.actions.registry_draft import Registry
-    from dataflow.model.records import Plan
+    from dataflow.model.records import Job, Plan
     from dataflow.store.database import Transaction
 
 FIRST_DAY = "2000-01-01"
 
 
-def find_days(tx: Transaction, registry: Registry) -> None:
-    """Set the days of the drafted jobs; draft the registered jobs that follow them.
+def derive_days(
+    jobs: Mapping[str, CheckedJob], known: Mapping[str, str] | None = None
+) -> dict[str, CheckedJob]:
+    """Return these jobs with their days; `known` are the days of datasets that other jobs produce.
 
-    One generation at a time: where the days of a dataset change, its readers are next.
+    All start with every day and only lose days, so this ends, also if jobs read each other's previous chunks.
     """
-    search = _Search(tx, registry)
-    waiting = list(registry.drafted)
-    moved = search.read_former(waiting)
+    days = dict(known or {})
+    readers: dict[str, list[str]] = {}
+    for name, checked in jobs.items():
+        days |= dict.fromkeys(checked.job.outputs, EVERY_DAY)
+        days[calendar_name(name)] = _scheduled_days(checked.job, checked.grain)
+        for item in checked.inputs:
+            readers.setdefault(item.dataset, []).append(name)
+    found: dict[str, CheckedJob] = {}
+    waiting = list(jobs)
     while waiting:
-        search.read_producers(waiting)
-        for name in waiting:
-            moved |= search.set_days(name)
-        waiting = search.list_readers(moved)
-        moved = set()
+        name = waiting.pop()
+        found[name] = checked = _follow_inputs(jobs[name], days)
+        for output in checked.job.outputs:
+            if days[output] != checked.days:
+                days[output] = checked.days
+                waiting += readers.get(output, ())
+    return {name: found[name] for name in jobs}
 
 
-class _Search:
-    """The days of datasets, as they are found."""
-
-    def __init__(self, tx: Transaction, registry: Registry) -> None:
-        self._tx = tx
-        self._registry = registry
-        self._days: dict[str, str] = {}
-
-    def read_former(self, jobs: Iterable[str]) -> set[str]:
-        """Read what these jobs had; return the datasets that they no longer produce."""
-        gone: set[str] = set()
-        for name in jobs:
-            if plan := self._registry.plans.get(name):
-                self._read(plan)
-                gone |= set(plan.job.outputs) - set(self._registry.drafted[name].job.outputs)
-        made = {output for checked in self._registry.drafted.values() for output in checked.job.outputs}
-        gone = {dataset for dataset in gone - made if self._days[dataset]}
-        self._days |= dict.fromkeys(gone, EVERY_DAY)
-        return gone
-
-    def read_producers(self, jobs: Iterable[str]) -> None:
-        """Read the days of what these jobs read and no drafted job gives."""
-        drafted, datasets = self._registry.drafted, self._registry.datasets
-        inputs = {item.dataset for name in jobs for item in drafted[name].inputs}
-        unknown = [name for name in inputs - self._days.keys() if datasets[name].grain == Grain.DAILY]
-        owners = {name.removesuffix(CALENDAR_SUFFIX) for name in unknown if is_automatic(name)} - {TODAY}
-        ids = [self._registry.dataset_ids[name] for name in unknown if name in self._registry.dataset_ids]
-        owners.update(registered.list_producers(self._tx, ids).values())
-        others = sorted(owners - drafted.keys())
-        self._registry.plans.load(others)
-        for name in others:
-            if plan := self._registry.plans.get(name):
-                self._read(plan)
-
-    def set_days(self, name: str) -> set[str]:
-        """Set the days of a drafted job; return which of the datasets that it gives have other days now."""
-        checked = self._registry.drafted[name]
-        is_daily = checked.grain == Grain.DAILY
-        moved = self._move([calendar_name(name)], days_of(checked.job.schedule) if is_daily else EVERY_DAY)
-        found = tuple(
-            [self._days.get(item.dataset, EVERY_DAY) if is_daily else EVERY_DAY for item in checked.inputs]
-        )
-        days = _common(checked, found)
-        self._registry.drafted[name] = replace(checked, days=days, input_days=found)
-        return moved | self._move(checked.job.outputs, days)
-
-    def _read(self, plan: Plan) -> None:
-        is_daily = plan.grain == Grain.DAILY
-        self._days[calendar_name(plan.job.name)] = days_of(plan.job.schedule) if is_daily else EVERY_DAY
-        self._days |= dict.fromkeys(plan.job.outputs, plan.days)
-
-    def _move(self, datasets: Iterable[str], days: str) -> set[str]:
-        """Set the days of datasets; return those that had others."""
-        moved = {dataset for dataset in datasets if self._days.get(dataset, EVERY_DAY) != days}
-        self._days |= dict.fromkeys(datasets, days)
-        return moved
-
-    def list_readers(self, datasets: set[str]) -> list[str]:
-        """Return the jobs that read these datasets; those that are only registered are drafted, too."""
-        self._registry.datasets.load(datasets)
-        ids = [self._registry.dataset_ids[name] for name in datasets if name in self._registry.dataset_ids]
-        users = registered.list_users(self._tx, ids) if ids else []
-        self._registry.plans.load(users)
-        for name in users:
-            if name not in self._registry.drafted:
-                self._registry.draft_again(name)
-                self._read(self._registry.plans[name])
-        drafted = self._registry.drafted.items()
-        return [name for name, job in drafted if any(item.dataset in datasets for item in job.inputs)]
+def find_days(tx: Transaction, registry: Registry, removed: Plan | None = None) -> dict[str, CheckedJob]:
+    """Return the drafted jobs with their days, and the jobs that may follow them or a removed one."""
+    gone = {removed.job.name} if removed else set()
+    found = derive_days(registry.drafted, _find_known(tx, registry, registry.drafted, gone))
+    former = [plan for name in (*registry.drafted, *gone) if (plan := registry.plans.get(name))]
+    if any(checked.days for checked in found.values()) or any(plan.days for plan in former):
+        jobs = _list_downstream(tx, registry, former, gone) | registry.drafted
+        found = derive_days(jobs, _find_known(tx, registry, jobs, gone))
+    return found
 
 
-def _common(checked: CheckedJob, input_days: tuple[str, ...]) -> str:
-    """Return the days that all inputs have whose chunk of the same day is needed, or else the previous."""
-    by_input = list(zip(checked.inputs, input_days, strict=True))
-    callers = [days for item, days in by_input if item.mapping == SAME] or [
-        days
-        for item, days in by_input
-        if item.mapping == PREVIOUS and item.dataset not in checked.job.outputs
-    ]
-    days = common_days(callers)
-    if days and day_after(days, FIRST_DAY) is None:
-        shown = ", ".join([f"{item.dataset} has {some}" for item, some in by_input if some])
+def list_wrong_days(plans: Iterable[Plan]) -> list[Change]:
+    """Return the changes of those of all jobs whose days differ from what is declared."""
+    before = {plan.job.name: as_checked(plan) for plan in plans}
+    changes = [compare_days(before[name], after) for name, after in derive_days(before).items()]
+    return [change for change in changes if change.what != UNCHANGED]
+
+
+def as_checked(plan: Plan) -> CheckedJob:
+    """Return a registered job as a draft that changes nothing."""
+    inputs = tuple([JobInput(source.dataset.name, source.mapping) for source in plan.inputs])
+    input_days = tuple([source.days for source in plan.inputs])
+    return CheckedJob(plan.job, inputs, plan.grain, plan.timezone, (), plan.days, input_days)
+
+
+def check_days(checked: CheckedJob) -> None:
+    """Raise BadInput if a job would never run, because its inputs have no day in common."""
+    if checked.days and day_after(checked.days, FIRST_DAY) is None:
+        by_input = zip(checked.inputs, checked.input_days, strict=True)
+        shown = ", ".join([f"{item.dataset} has {days}" for item, days in by_input if days])
         raise BadInput(
             f"Job {checked.job.name}: its inputs have no day in common ({shown}), so it would never run. "
             f"Read one of them as DATASET:{LATEST}."
         )
-    return days
+
+
+def _scheduled_days(job: Job, grain: str) -> str:
+    return days_of(job.schedule) if grain == Grain.DAILY else EVERY_DAY
+
+
+def _follow_inputs(checked: CheckedJob, days: Mapping[str, str]) -> CheckedJob:
+    """Return a job with the days that all its `same` inputs have, or else all its `previous` inputs."""
+    is_daily = checked.grain == Grain.DAILY
+    found: list[str] = []
+    callers: dict[str, list[str]] = {SAME: [], PREVIOUS: [], LATEST: []}
+    for item in checked.inputs:
+        follows = is_daily and item.mapping != LATEST
+        found.append(days.get(item.dataset, EVERY_DAY) if follows else EVERY_DAY)
+        if item.mapping == SAME or item.dataset not in checked.job.outputs:
+            callers[item.mapping].append(found[-1])
+    return replace(checked, days=common_days(callers[SAME] or callers[PREVIOUS]), input_days=tuple(found))
+
+
+def _find_known(
+    tx: Transaction, registry: Registry, jobs: Mapping[str, CheckedJob], gone: set[str]
+) -> dict[str, str]:
+    """Return the days of the datasets that these jobs read and other registered jobs produce."""
+    inputs = {item.dataset for checked in jobs.values() for item in checked.inputs if item.mapping != LATEST}
+    owners = {name.removesuffix(CALENDAR_SUFFIX) for name in inputs if is_automatic(name)} - {TODAY}
+    owners.update(registered.list_producers(tx, registry.find_ids(inputs)).values())
+    others = sorted(owners - jobs.keys() - gone)
+    registry.plans.load(others)
+    known: dict[str, str] = {}
+    for name in others:
+        if plan := registry.plans.get(name):
+            known |= dict.fromkeys(plan.job.outputs, plan.days)
+            known[calendar_name(name)] = _scheduled_days(plan.job, plan.grain)
+    return known
+
+
+def _list_downstream(
+    tx: Transaction, registry: Registry, former: Iterable[Plan], gone: set[str]
+) -> dict[str, CheckedJob]:
+    """Return the registered jobs downstream of what drafted and former jobs produce."""
+    jobs = [*(plan.job for plan in former), *(checked.job for checked in registry.drafted.values())]
+    datasets = {name for job in jobs for name in (*job.outputs, calendar_name(job.name))}
+    names = registered.list_downstream(tx, registry.find_ids(datasets))
+    registry.plans.load(names)
+    return {name: as_checked(registry.plans[name]) for name in names if name not in gone}

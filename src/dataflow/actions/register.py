@@ -8,8 +8,10 @@ from dataflow.actions.differences import CHANGED, UNCHANGED
 from dataflow.actions.names import unknown
 from dataflow.actions.registry_draft import Registry, merge
 from dataflow.errors import Conflict
+from dataflow.model.record import replace
 from dataflow.model.records import Calendar
 from dataflow.model.schedule import Schedule, keeps_start
+from dataflow.model.wording import counted
 from dataflow.store import registry
 from dataflow.store.calendars import find_calendar
 from dataflow.store.entries import JobEntry, write_entries
@@ -43,7 +45,8 @@ def add_job(store: Store, job: Job, given: Iterable[str] | None = None) -> Chang
     def draft(registry: Registry) -> Draft:
         return registry.draft([], [merge(registry.find_job(job.name), job, given)])
 
-    return register(store, draft)[0]
+    change, *others = register(store, draft)
+    return replace(change, followers=tuple(others))
 
 
 def remove_dataset(store: Store, name: str) -> int:
@@ -62,19 +65,28 @@ def remove_dataset(store: Store, name: str) -> int:
     return int(store.register(verb))
 
 
-def remove_job(store: Store, name: str) -> None:
-    """Remove a job with its work and its calendar; its runs and journal stay as history."""
+def remove_job(store: Store, name: str) -> list[Change]:
+    """Remove a job with its work and its calendar; return the changes of jobs that followed its days.
 
-    def verb(tx: Transaction) -> None:
-        plan = _get_plan(store, tx, name)
+    Its runs and journal stay as history.
+    """
+
+    def verb(tx: Transaction) -> list[Change]:
+        plan, current = _get_plan(store, tx, name), Registry(tx)
+        drafted = current.draft_removal(plan)
+        registry.lock_used(tx, [plan, *(current.plans[follower] for follower in drafted.followers)])
         registry.remove_job(tx, plan)
         write_journal(tx, JournalEntry("job remove", store.actor, job=name))
-        if plan.days:  # what it produced may have any day now
-            readers = registry.list_users(tx, [output.dataset_id for output in plan.outputs])
-            jobs = [reader.job for reader in registry.find_plans(tx, readers)]
-            _write(tx, lambda registry: registry.draft([], jobs, may_be_over=True))
+        _write(store, tx, current, drafted)
+        return drafted.changes
 
-    store.register(verb)
+    changes: list[Change] = store.register(verb)
+    return changes
+
+
+def repair_days(store: Store) -> list[Change]:
+    """Derive the days of all jobs again from what is declared; return what changed."""
+    return register(store, lambda registry: registry.draft_all_days())
 
 
 def reset_script(store: Store, name: str) -> None:
@@ -100,21 +112,29 @@ def register(
     """
 
     def verb(tx: Transaction) -> list[Change]:
-        drafted = _write(tx, draft)
+        current = Registry(tx)
+        drafted = draft(current)
+        _write(store, tx, current, drafted)
         set_kinds(tx, kinds or {})
-        changed = [change for change in drafted.changes if change.what != UNCHANGED]
-        write_lines(tx, [_line(change, store.actor) for change in changed])
         return drafted.changes
 
     changes: list[Change] = store.register(verb)
     return changes
 
 
-def _write(tx: Transaction, draft: Callable[[Registry], Draft]) -> Draft:
-    registry = Registry(tx)
-    drafted = draft(registry)
-    write_entries(tx, drafted.datasets, _entries(tx, registry, drafted))
-    return drafted
+def _write(store: Store, tx: Transaction, current: Registry, draft: Draft) -> None:
+    """Write what is drafted and a line of the journal per change."""
+    job_ids = {name: current.plans[name].job_id for name in draft.followers}
+    before = {name: registry.list_work(tx, job_id) for name, job_id in job_ids.items()}
+    write_entries(tx, draft.datasets, _entries(tx, current, draft))
+    lines = []
+    for change in draft.changes:
+        if change.name in job_ids and change.kind == "job":
+            after = registry.list_work(tx, job_ids[change.name])
+            lines.append(_follower_line(change, store.actor, before[change.name], after))
+        elif change.what != UNCHANGED:
+            lines.append(_line(change, store.actor))
+    write_lines(tx, lines)
 
 
 def _get_plan(store: Store, tx: Transaction, name: str) -> Plan:
@@ -172,3 +192,11 @@ def _line(change: Change, actor: str) -> JournalEntry:
     why = "; ".join(map(str, change.differences)) if change.what == CHANGED else ""
     job, dataset = (change.name, "") if change.kind == "job" else ("", change.name)
     return JournalEntry(f"{change.kind} add", actor, job, dataset, to_state=change.what, why=why)
+
+
+def _follower_line(change: Change, actor: str, before: set[str], after: set[str]) -> JournalEntry:
+    """The line of a job whose days follow others: its work on other days comes or goes with them."""
+    moves = {"removed": len(before - after), "added": len(after - before)}
+    counts = [f"{counted(count, 'dataid')} {move}" for move, count in moves.items() if count]
+    why = "; ".join([*map(str, change.differences), *counts])
+    return JournalEntry("job follow", actor, change.name, to_state=change.what, why=why)

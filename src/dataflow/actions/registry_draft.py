@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from dataflow.actions.dataset_rules import TODAY, check_dataset, is_automatic
-from dataflow.actions.differences import UNCHANGED, Change, compare
-from dataflow.actions.job_days import find_days
+from dataflow.actions.differences import UNCHANGED, Change, compare, compare_days
+from dataflow.actions.job_days import as_checked, check_days, derive_days, find_days
 from dataflow.actions.job_graph import check_cycles, check_producers
 from dataflow.actions.job_rules import check_job
 from dataflow.errors import BadInput, Conflict
@@ -68,12 +68,22 @@ class Registered(Mapping[str, Item]):
 
 
 class Draft:
-    """What to write, in order, and the changes to show."""
+    """What to write, in order, and the changes to show; `followers` are the jobs whose days follow others."""
 
     def __init__(self) -> None:
-        self.changes: list[Change] = []
+        self._changes: dict[tuple[str, str], Change] = {}
         self.datasets: list[Dataset] = []
         self.jobs: list[CheckedJob] = []
+        self.followers: list[str] = []
+
+    @property
+    def changes(self) -> list[Change]:
+        """The changes, in order."""
+        return list(self._changes.values())
+
+    def put(self, change: Change) -> None:
+        """Add a change, or replace that of the same dataset or job."""
+        self._changes[change.kind, change.name] = change
 
 
 class Registry:
@@ -102,6 +112,11 @@ class Registry:
         self.datasets.load(sorted(names))
         self.plans.load(job.name for job in jobs)
 
+    def find_ids(self, names: Iterable[str]) -> list[int]:
+        """Return the ids of those of these datasets that are registered."""
+        self.datasets.load(names)
+        return [self.dataset_ids[name] for name in names if name in self.dataset_ids]
+
     def draft(self, datasets: Iterable[Dataset], jobs: Iterable[Job], may_be_over: bool = False) -> Draft:
         """Return the checked changes; raise for the first one that is invalid."""
         draft = Draft()
@@ -113,7 +128,9 @@ class Registry:
         rewired = [job.name for job in in_order if self._draft_job(draft, job, may_be_over)]
         self._draft_users(draft, moved)
         self._check_graph(rewired)
-        self._draft_days(draft)
+        self._draft_days(draft, find_days(self._tx, self))
+        for checked in draft.jobs:
+            check_days(checked)
         return draft
 
     def _read_datasets(self, names: Sequence[str]) -> dict[str, Dataset]:
@@ -129,7 +146,7 @@ class Registry:
         before = self.datasets.get(dataset.name)
         after = check_dataset(dataset, before)
         change = compare("dataset", before, after)
-        draft.changes.append(change)
+        draft.put(change)
         if change.what == UNCHANGED:
             return None
         self.datasets.put(after.name, after)
@@ -144,7 +161,7 @@ class Registry:
         checked = check_job(job, self.datasets, may_be_over)
         before = self.find_job(job.name)
         change = compare("job", before, checked.job)
-        draft.changes.append(change)
+        draft.put(change)
         self._draft_calendars(checked)
         self.drafted[job.name] = checked
         if self._check_job_grain(checked) or change.what != UNCHANGED:
@@ -168,15 +185,15 @@ class Registry:
         for name in users:
             if name in self.drafted:
                 continue
-            checked = self.draft_again(name)
+            checked = self._draft_again(name)
             self._draft_calendars(checked)
             # What the latest chunk covers depends on its dataset's time zone.
             follows = any(item.mapping == LATEST and item.dataset in moved for item in checked.job.inputs)
             if self._check_job_grain(checked) or follows:
                 draft.jobs.append(checked)
 
-    def draft_again(self, name: str) -> CheckedJob:
-        """Draft a registered job that follows the change of another or of a dataset."""
+    def _draft_again(self, name: str) -> CheckedJob:
+        """Draft a registered job that follows the change of a dataset."""
         try:
             checked = check_job(self.plans[name].job, self.datasets, may_be_over=True)
         except BadInput as error:
@@ -185,17 +202,30 @@ class Registry:
         self.drafted[name] = checked
         return checked
 
-    def _draft_days(self, draft: Draft) -> None:
-        """Find the days of the drafted jobs; add jobs downstream whose days change."""
-        find_days(self._tx, self)
-        names = [checked.job.name for checked in draft.jobs]
-        moved = [name for name in self.drafted if name not in names and self._has_other_days(name)]
-        draft.jobs = [self.drafted[name] for name in (*names, *moved)]
+    def draft_removal(self, plan: Plan) -> Draft:
+        """Return what follows the removal of a job: what it produced may have any day then."""
+        draft = Draft()
+        self._draft_days(draft, find_days(self._tx, self, plan))
+        return draft
 
-    def _has_other_days(self, name: str) -> bool:
-        plan, checked = self.plans[name], self.drafted[name]
-        before = (plan.days, *(source.days for source in plan.inputs))
-        return before != (checked.days, *checked.input_days)
+    def draft_all_days(self) -> Draft:
+        """Return the changes of jobs whose days differ from what the declarations say."""
+        draft = Draft()
+        plans = {plan.job.name: plan for plan in registry.list_plans(self._tx)}
+        for name, plan in plans.items():
+            self.plans.put(name, plan)
+        self._draft_days(draft, derive_days({name: as_checked(plan) for name, plan in plans.items()}))
+        return draft
+
+    def _draft_days(self, draft: Draft, found: dict[str, CheckedJob]) -> None:
+        """Set the days of drafted jobs, and add the other jobs whose days change."""
+        draft.jobs = [found.pop(checked.job.name) for checked in draft.jobs]
+        for name, checked in found.items():
+            change = compare_days(as_checked(self.plans[name]), checked)
+            if change.what != UNCHANGED:
+                draft.jobs.append(checked)
+                draft.followers.append(name)
+                draft.put(change)
 
     def _check_graph(self, rewired: list[str]) -> None:
         """Check that no dataset gets a second producer and no changed job waits for itself."""

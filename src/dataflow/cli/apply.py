@@ -62,7 +62,7 @@ def apply(args: argparse.Namespace, context: Context) -> int:
     )
     declared = {job.name: job for job in declarations.jobs}
     for change in changes:
-        if change.kind == "job" and change.what != UNCHANGED:
+        if change.kind == "job" and change.what != UNCHANGED and change.name in declared:
             # The file is asked first: with thousands of jobs, queries to the store would be slow.
             if find_open_chain(declared[change.name]):
                 say_how_it_begins(context, change.name)

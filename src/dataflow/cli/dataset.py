@@ -112,6 +112,8 @@ def say_change(context: Context, change: Change) -> None:
     """Reports what a registration changed."""
     fields = "".join([f"\n  {as_text(str(difference))}" for difference in change.differences])
     context.say(f"{change.kind.capitalize()} {change.name} {change.what}.{fields}")
+    for follower in change.followers:
+        say_change(context, follower)
 
 
 def split_pairs(option: str, texts: list[str]) -> tuple[tuple[str, str], ...]:

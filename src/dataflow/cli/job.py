@@ -171,8 +171,10 @@ def remove_one(args: argparse.Namespace, context: Context) -> int:
     question = f"Remove job {plan.job.name} and its work? Its runs and journal entries stay."
     if not may_go_on(question, args.yes):
         return 1
-    remove_job(context.store, args.name)
+    followers = remove_job(context.store, args.name)
     context.say(f"Removed job {args.name}.")
+    for change in followers:
+        say_change(context, change)
     return 0
 
 

@@ -29,7 +29,7 @@ COLUMNS = make_columns(check=0, level=0, text=(0, PROSE), next=(1, PROSE))
 def add_parser(commands: Commands) -> None:
     """Adds `doctor`, `db` and `purge`."""
     parser = commands.add("doctor", doctor, "wide", "json")
-    add_switches(parser, repair="recompute wrong input counts")
+    add_switches(parser, repair="correct wrong days and recompute wrong input counts")
     add_switches(parser, spark="also check Spark, with a task on every executor")
     words = commands.add_group("db", "Upgrades or shows the schema of the store.")
     parser = words.add("upgrade", upgrade, line="upgrade the schema", makes_store=True)
@@ -45,7 +45,9 @@ def doctor(args: argparse.Namespace, context: Context) -> int:
     if args.repair:
         repaired = repair(context.store)
         context.say(
-            f"Recomputed: {', '.join(repaired)}" if repaired else "Nothing to repair: all counts are right."
+            f"Recomputed: {', '.join(repaired)}"
+            if repaired
+            else "Nothing to repair: all days and counts are right."
         )
     findings = list(list_findings(context))
     if args.spark:

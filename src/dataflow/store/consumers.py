@@ -270,7 +270,7 @@ def _calls_of(consumers: Iterable[Consumer], chunks: Mapping[int, Sequence[Pair]
     for item in consumers:
         if not chunks[item.dataset_id]:
             continue
-        kind = item.dataset_id, item.mapping, item.grain, item.timezone
+        kind = item.dataset_id, item.mapping, item.grain, item.timezone, item.source_days
         if kind not in served:
             served[kind] = _work_of(item, chunks[item.dataset_id])
         calls += item.calls(served[kind])

@@ -109,6 +109,11 @@ def list_users(tx: Transaction, dataset_ids: Sequence[int]) -> list[str]:
     return [row[0] for row in tx.rows("registration.job_users", **tx.ids(dataset_ids))]
 
 
+def list_downstream(tx: Transaction, dataset_ids: Sequence[int]) -> list[str]:
+    """Return the jobs that read any of these datasets, directly or through other jobs."""
+    return [row[0] for row in tx.rows("registration.jobs_downstream", **tx.ids(dataset_ids))]
+
+
 def list_producers(tx: Transaction, dataset_ids: Sequence[int]) -> dict[str, str]:
     """Return the job that produces each of these datasets, by dataset."""
     return dict(tx.rows("registration.producers_of", **tx.ids(dataset_ids)))
@@ -118,6 +123,11 @@ def list_feeds(tx: Transaction, dataset_ids: Sequence[int]) -> list[Feed]:
     """Return what the jobs downstream of these datasets read and produce."""
     rows = tx.rows("registration.job_feeds", **tx.ids(dataset_ids))
     return [Feed(job, dataset, bool(is_input)) for job, dataset, is_input in rows]
+
+
+def list_work(tx: Transaction, job_id: int) -> set[str]:
+    """Return the dataids of all work of a job."""
+    return {row[0] for row in tx.rows("registration.work_dataids", job_id=job_id)}
 
 
 def has_work(tx: Transaction, job_id: int) -> bool:
@@ -202,11 +212,17 @@ def refuse_beside_runs(tx: Transaction, job_id: int, refusal: str, lapsed: bool 
     raise errors.Conflict(f"{refusal}: run {run_id} {why}. Nothing was changed. {command}")
 
 
+def lock_used(tx: Transaction, plans: Sequence[Plan]) -> None:
+    """Lock the datasets that these jobs use: all at once and by id, as publishers do."""
+    read = {item.dataset_id for plan in plans for item in plan.inputs}
+    produced = {item.dataset_id for plan in plans for item in plan.outputs}
+    tx.lock("registration.lock_datasets", dataset_ids=sorted(read | produced))
+
+
 def remove_job(tx: Transaction, plan: Plan) -> None:
     """Remove a job with its work; its runs and journal stay as history."""
     job_id = plan.job_id
-    used = {item.dataset_id for item in plan.inputs} | {item.dataset_id for item in plan.outputs}
-    tx.lock("registration.lock_datasets", dataset_ids=sorted(used))
+    lock_used(tx, [plan])
     refuse_beside_runs(tx, job_id, f"Job {plan.job.name} cannot be removed now", lapsed=True)
     tx.run("registration.delete_work_inputs", job_id=job_id)
     tx.run("registration.delete_work", job_id=job_id)
@@ -251,7 +267,7 @@ def rebuild_work(tx: Transaction, job_id: int, job: Job) -> None:
         # The chunks of a latest input call for no work, so skip them.
         if consumer.mapping != LATEST:
             if consumer.lagging:
-                dataids = _work_dataids(tx, job_id)
+                dataids = list_work(tx, job_id)
                 consumers.waive_inputs(tx, job_id, consumer.kind, consumer.first, dataids)
             _arrive_all(tx, consumer)
     if left_out := _list_left_out(tx, job_id, days):
@@ -260,13 +276,9 @@ def rebuild_work(tx: Transaction, job_id: int, job: Job) -> None:
     tx.run("registration.delete_uncalled", job_id=job_id)
 
 
-def _work_dataids(tx: Transaction, job_id: int) -> list[str]:
-    return [row[0] for row in tx.rows("registration.work_dataids", job_id=job_id)]
-
-
 def _list_left_out(tx: Transaction, job_id: int, days: str) -> list[str]:
     """Return the work of a job on days that it leaves out."""
-    return [dataid for dataid in _work_dataids(tx, job_id) if not has_day(days, dataid)] if days else []
+    return [dataid for dataid in list_work(tx, job_id) if not has_day(days, dataid)] if days else []
 
 
 def _arrive_all(tx: Transaction, consumer: consumers.Consumer) -> None:

@@ -159,6 +159,16 @@ SELECT j.name FROM job j WHERE j.job_id IN (
     UNION SELECT job_id FROM job_output WHERE dataset_id IN (SELECT ids.id FROM $ids))
 ORDER BY j.name
 
+-- name: jobs_downstream
+-- The jobs that read some datasets, directly or through other jobs.
+WITH RECURSIVE reached (job_id) AS (
+    SELECT job_id FROM job_input WHERE dataset_id IN (SELECT ids.id FROM $ids)
+    UNION
+    SELECT i.job_id FROM reached
+    JOIN job_output o ON o.job_id = reached.job_id
+    JOIN job_input i ON i.dataset_id = o.dataset_id)
+SELECT j.name FROM reached JOIN job j ON j.job_id = reached.job_id ORDER BY j.name
+
 -- name: job_feeds
 -- What the jobs downstream of some datasets read and produce: who might wait for itself. A `previous` input waits for
 -- nothing.
