@@ -363,3 +363,18 @@ def test_a_job_is_removed_with_all_datasets_locked_before_any_row_is_written(rep
     assert names.index("registration.lock_datasets") < names.index("registration.delete_work_inputs")
     assert all(later <= locks[0] for later in locks[1:])
     assert len(locks[0]) == 4
+
+
+def test_an_input_mapped_latest_leaves_no_day_out(reports: World) -> None:
+    add(reports, "dashboard", "orders", "reports:latest")
+    add_job(reports.store, replace(SCHEDULED, schedule="0 6 * * 5,6"))
+    assert [source.days for source in reports.plan("dashboard").inputs] == ["", ""]
+    assert repair(reports.store) == []
+
+
+def test_jobs_that_follow_through_a_removed_ring_have_every_day(world: World) -> None:
+    daily(world, "orders", "a", "b")
+    add(world, "A", "b:previous", out="a", schedule="0 6 * * 1-5", start=THURSDAY)
+    add(world, "B", "a:previous", out="b")
+    remove_job(world.store, "A")
+    assert world.plan("B").days == ""

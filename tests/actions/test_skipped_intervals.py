@@ -78,6 +78,23 @@ def test_an_interval_far_ahead_of_a_catch_up_was_not_skipped(digest: World) -> N
     assert "its interval has ended, and a later RunJob adds it" in explain(digest, DAYS[0]).verdict
 
 
+def test_a_day_that_a_catch_up_adds_next_was_not_skipped(digest: World) -> None:
+    add_due_intervals(digest.store, digest.plan("digest"))
+    assert status(digest).skipped == SkippedWork(1, DAYS[0])
+    add_job(digest.store, replace(digest.plan("digest").job, start=DAYS[0], catchup=True))
+    assert status(digest).skipped is None
+    assert "the next RunJob adds it" in explain(digest, DAYS[0]).verdict
+    assert digest.store.read.find_first_waiting(digest.plan("digest").job_id) == DAYS[0]
+
+
+def test_a_catch_up_without_a_start_does_not_go_back(digest: World) -> None:
+    add_due_intervals(digest.store, digest.plan("digest"))
+    add_job(digest.store, replace(digest.plan("digest").job, catchup=True))
+    add_due_intervals(digest.store, digest.plan("digest"))
+    assert status(digest).skipped == SkippedWork(1, DAYS[0])
+    assert SKIPPED in explain(digest, DAYS[0]).verdict
+
+
 def test_the_next_work_is_not_one_that_was_skipped(digest: World) -> None:
     add_due_intervals(digest.store, digest.plan("digest"))
     digest.drain("digest")

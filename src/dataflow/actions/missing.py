@@ -193,7 +193,7 @@ def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | Non
     if interval.end_at > now:
         until = time_of(interval.end_at)
         return Reason(f"its interval ends at {until}", f"wait until {until}")
-    if schedule.catchup:
+    if schedule.catchup and due:
         return Reason(f"its interval has ended, and a later {runner(case.plan)} adds it", command)
     return Reason(
         f"{name} skipped it, because without catch-up it adds only the latest interval",

@@ -43,9 +43,9 @@ def check_mapping(mapping: str, grain: Grain) -> None:
 
 
 def needed_dataids(mapping: str, dataid: str, source: Kind, first: str | None) -> list[str]:
-    """Return the input's dataids that the work needs; none for `previous` at the job's first dataid.
+    """Return the input's dataids that the work needs; an empty list for `previous` at the job's first dataid.
 
-    None for `latest`, which depends on what is ready.
+    Also for `latest`, which depends on what is ready.
     """
     if mapping == SAME:
         return [dataid]

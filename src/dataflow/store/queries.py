@@ -17,6 +17,17 @@ if TYPE_CHECKING:
 SQL_DIR = os.path.join(os.path.dirname(__file__), "sql")
 _folders = [SQL_DIR]
 
+_SHARED = {
+    "was_skipped": """EXISTS (SELECT 1 FROM work_input x
+      JOIN job_input i ON i.job_id = w.job_id AND i.position = x.position AND i.mapping = 'same'
+      JOIN calendar c ON c.dataset_id = i.dataset_id AND c.expression <> 'none'
+      WHERE x.work_id = w.work_id AND x.present < x.needed
+        AND (NOT c.catchup OR c.due_at IS NULL OR c.due_at > $now_seconds)
+        AND w.sort_key < (SELECT max(k.sort_key) FROM chunk k WHERE k.dataset_id = c.dataset_id))"""
+}
+"""Conditions that several queries share. `$was_skipped`: work `w` lacks an interval although the calendar has
+a later one and is not about to catch up."""
+
 
 def add_folder(path: str) -> None:
     """Add the queries of another folder; the benchmarks keep theirs outside the package."""
@@ -29,7 +40,8 @@ class Queries:
     def __init__(self, dialect: str, words: dict[str, str], folders: Sequence[str] = _folders) -> None:
         self._dialect = dialect
         self._folders = folders
-        self._words = sorted(words.items(), key=lambda item: -len(item[0]))
+        # The shared ones first: they contain words of the dialect.
+        self._words = [*_SHARED.items(), *sorted(words.items(), key=lambda item: -len(item[0]))]
         self._texts: dict[str, str] = {}
 
     def text(self, name: str) -> str:

@@ -21,15 +21,10 @@ WHERE job_id = :job_id AND state = 'CLAIMABLE' AND hold = FALSE AND state <> 'DO
 ORDER BY priority DESC, sort_key LIMIT 1
 
 -- name: first_waiting
--- The first waiting work of a job, in claim order, that no calendar has skipped: work that lacks an interval although
--- the calendar has a later one.
+-- The first waiting work of a job, in claim order, that no calendar has skipped.
 SELECT w.dataid FROM work w
 WHERE w.job_id = :job_id AND w.state = 'WAITING' AND w.state <> 'DONE' AND w.state <> 'RUNNING'
-  AND NOT EXISTS (SELECT 1 FROM work_input x
-      JOIN job_input i ON i.job_id = w.job_id AND i.position = x.position AND i.mapping = 'same'
-      JOIN calendar c ON c.dataset_id = i.dataset_id AND c.expression <> 'none'
-      WHERE x.work_id = w.work_id AND x.present < x.needed
-        AND w.sort_key < (SELECT max(k.sort_key) FROM chunk k WHERE k.dataset_id = c.dataset_id))
+  AND NOT $was_skipped
 ORDER BY w.hold, w.priority DESC, w.sort_key LIMIT 1
 
 -- name: first_unfinished

@@ -55,13 +55,11 @@ WHERE w.job_id = :job_id AND w.state = 'WAITING' AND w.hold = FALSE
       WHERE x.work_id = w.work_id AND x.present < x.needed)
 
 -- name: skipped_work
--- Waiting work by job whose interval a calendar has skipped: it lacks the interval although the calendar has a later one.
-SELECT w.job_id, count(DISTINCT w.work_id), min(w.dataid) FROM calendar c
-JOIN job_input i ON i.dataset_id = c.dataset_id AND i.mapping = 'same'
-JOIN work w ON w.job_id = i.job_id AND w.state = 'WAITING' AND w.state <> 'DONE' AND w.state <> 'RUNNING'
-JOIN work_input x ON x.work_id = w.work_id AND x.position = i.position AND x.present < x.needed
-WHERE c.expression <> 'none' AND w.hold = FALSE
-  AND w.sort_key < (SELECT max(k.sort_key) FROM chunk k WHERE k.dataset_id = c.dataset_id)
+-- Waiting work by job whose interval a calendar has skipped.
+SELECT w.job_id, count(*), min(w.dataid) FROM work w
+WHERE w.job_id IN (SELECT i.job_id FROM calendar c JOIN job_input i ON i.dataset_id = c.dataset_id)
+  AND w.state = 'WAITING' AND w.state <> 'DONE' AND w.state <> 'RUNNING' AND w.hold = FALSE
+  AND $was_skipped
 GROUP BY w.job_id
 
 -- name: ended_badly
