@@ -15,10 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dataflow.actions.job_rules import CheckedJob
     from dataflow.actions.registry_draft import Registry
     from dataflow.model.records import Plan
     from dataflow.store.database import Transaction
+    from dataflow.store.entries import JobEntry
 
 FIRST_DAY = "2000-01-01"
 
@@ -110,7 +110,7 @@ class _Search:
         return [name for name, job in drafted if any(item.dataset in datasets for item in job.inputs)]
 
 
-def _common(checked: CheckedJob, input_days: tuple[str, ...]) -> str:
+def _common(checked: JobEntry, input_days: tuple[str, ...]) -> str:
     """Return the days that all inputs have whose chunk of the same day is needed, or else the previous."""
     by_input = list(zip(checked.inputs, input_days, strict=True))
     callers = [days for item, days in by_input if item.mapping == SAME] or [

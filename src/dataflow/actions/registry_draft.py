@@ -25,9 +25,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from dataflow.actions.job_rules import CheckedJob
     from dataflow.model.records import Dataset, Plan
     from dataflow.store.database import Transaction
+    from dataflow.store.entries import JobEntry
 
 Item = TypeVar("Item")
 
@@ -73,7 +73,7 @@ class Draft:
     def __init__(self) -> None:
         self.changes: list[Change] = []
         self.datasets: list[Dataset] = []
-        self.jobs: list[CheckedJob] = []
+        self.jobs: list[JobEntry] = []
 
 
 class Registry:
@@ -84,7 +84,7 @@ class Registry:
         self.dataset_ids: dict[str, int] = {}
         self.datasets = Registered(self._read_datasets, lambda: registry.list_names(tx, "dataset"))
         self.plans = Registered(self._read_plans, lambda: registry.list_names(tx, "job"))
-        self.drafted: dict[str, CheckedJob] = {}
+        self.drafted: dict[str, JobEntry] = {}
 
     def find_job(self, name: str) -> Job | None:
         """Return a job as it will be, or is; None if there is none."""
@@ -151,7 +151,7 @@ class Registry:
             draft.jobs.append(checked)
         return before is None or (before.inputs, before.outputs) != (checked.job.inputs, checked.job.outputs)
 
-    def _draft_calendars(self, checked: CheckedJob) -> None:
+    def _draft_calendars(self, checked: JobEntry) -> None:
         for calendar in checked.automatic:
             known = self.datasets.get(calendar.name)
             if known is not None and known != calendar:
@@ -175,7 +175,7 @@ class Registry:
             if self._check_job_grain(checked) or follows:
                 draft.jobs.append(checked)
 
-    def draft_again(self, name: str) -> CheckedJob:
+    def draft_again(self, name: str) -> JobEntry:
         """Draft a registered job that follows the change of another or of a dataset."""
         try:
             checked = check_job(self.plans[name].job, self.datasets, may_be_over=True)
@@ -236,7 +236,7 @@ class Registry:
             f"so its {what} cannot become {new}. {way_out}"
         )
 
-    def _check_job_grain(self, checked: CheckedJob) -> bool:
+    def _check_job_grain(self, checked: JobEntry) -> bool:
         """Return whether the job's grain or time zone changes; a job with work keeps its grain."""
         name = checked.job.name
         plan = self.plans.get(name)
