@@ -65,8 +65,7 @@ class _Search:
         inputs = {item.dataset for name in jobs for item in drafted[name].inputs}
         unknown = [name for name in inputs - self._days.keys() if datasets[name].grain == Grain.DAILY]
         owners = {name.removesuffix(CALENDAR_SUFFIX) for name in unknown if is_automatic(name)} - {TODAY}
-        ids = [self._registry.dataset_ids[name] for name in unknown if name in self._registry.dataset_ids]
-        owners.update(registered.list_producers(self._tx, ids).values())
+        owners.update(registered.list_producers(self._tx, self._registry.ids_of(unknown)).values())
         others = sorted(owners - drafted.keys())
         self._registry.plans.load(others)
         for name in others:
@@ -99,13 +98,9 @@ class _Search:
     def list_readers(self, datasets: set[str]) -> list[str]:
         """Return the jobs that read these datasets; those that are only registered are drafted, too."""
         self._registry.datasets.load(datasets)
-        ids = [self._registry.dataset_ids[name] for name in datasets if name in self._registry.dataset_ids]
-        users = registered.list_users(self._tx, ids) if ids else []
-        self._registry.plans.load(users)
-        for name in users:
-            if name not in self._registry.drafted:
-                self._registry.draft_again(name)
-                self._read(self._registry.plans[name])
+        for name in self._registry.list_other_users(datasets):
+            self._registry.draft_again(name)
+            self._read(self._registry.plans[name])
         drafted = self._registry.drafted.items()
         return [name for name, job in drafted if any(item.dataset in datasets for item in job.inputs)]
 

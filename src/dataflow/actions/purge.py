@@ -19,7 +19,7 @@ from dataflow.private_files import STATE_FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from dataflow.model.records import Dataset
     from dataflow.store.store import Store
@@ -72,11 +72,7 @@ def cutoff(store: Store, older_than_seconds: float) -> float:
 def _purge_files(folder: str, before: float, names: re.Pattern[str], live: set[str]) -> int:
     """Delete the old files of these names, except those of the live, and no other file in the folder."""
     count = 0
-    try:
-        entries = list(os.scandir(folder))
-    except (FileNotFoundError, NotADirectoryError):
-        return 0
-    for entry in entries:
+    for entry in _scan(folder):
         named = names.fullmatch(entry.name)
         if named is None or named[1] in live or not entry.is_file(follow_symlinks=False):
             continue
@@ -187,15 +183,17 @@ def _delete_staging(store: Store, root: str, before: float) -> int:
     return len(gone)
 
 
-def _list_folders(folder: str) -> Iterator[tuple[str, str]]:
-    """Yield the folders in a folder by name; none if it does not exist."""
+def _list_folders(folder: str) -> list[tuple[str, str]]:
+    """Return the names and paths of the folders in a folder, by name."""
+    return [(entry.name, entry.path) for entry in _scan(folder) if entry.is_dir(follow_symlinks=False)]
+
+
+def _scan(folder: str) -> list[os.DirEntry[str]]:
+    """Return what is in a folder, by name; nothing if it does not exist."""
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        return sorted(os.scandir(folder), key=lambda entry: entry.name)
     except (FileNotFoundError, NotADirectoryError):
-        return
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            yield entry.name, entry.path
+        return []
 
 
 def _changed_at(folder: str) -> float:

@@ -162,18 +162,24 @@ class Registry:
         """Add unchanged jobs that use a dataset whose grain or time zone changes."""
         if not moved:
             return
-        ids = [self.dataset_ids[name] for name in moved]
-        users = registry.list_users(self._tx, ids)
-        self.plans.load(users)
-        for name in users:
-            if name in self.drafted:
-                continue
+        for name in self.list_other_users(moved):
             checked = self.draft_again(name)
             self._draft_calendars(checked)
             # What the latest chunk covers depends on its dataset's time zone.
             follows = any(item.mapping == LATEST and item.dataset in moved for item in checked.job.inputs)
             if self._check_job_grain(checked) or follows:
                 draft.jobs.append(checked)
+
+    def list_other_users(self, datasets: Iterable[str]) -> list[str]:
+        """Return the registered jobs that use any of these datasets and are not drafted."""
+        ids = self.ids_of(datasets)
+        users = registry.list_users(self._tx, ids) if ids else []
+        self.plans.load(users)
+        return [name for name in users if name not in self.drafted]
+
+    def ids_of(self, datasets: Iterable[str]) -> list[int]:
+        """Return the ids of those of these datasets that are registered."""
+        return [self.dataset_ids[name] for name in datasets if name in self.dataset_ids]
 
     def draft_again(self, name: str) -> JobEntry:
         """Draft a registered job that follows the change of another or of a dataset."""
@@ -203,7 +209,7 @@ class Registry:
             return
         jobs = {name: checked.job for name, checked in self.drafted.items()}
         outputs = {name for job in rewired for name in jobs[job].outputs}
-        ids = [self.dataset_ids[name] for name in outputs if name in self.dataset_ids]
+        ids = self.ids_of(outputs)
         makers = [
             Job(job, (), (dataset,))
             for dataset, job in registry.list_producers(self._tx, ids).items()

@@ -58,12 +58,15 @@ class OldestWork:
 
 @record
 class BadEnding:
-    """Work that is FAILED or INVALID."""
+    """Work that is FAILED or INVALID; `next` is the command that resubmits it."""
 
+    job: str
     dataid: str
-    reason: str
+    state: str
     run_id: int | None
+    reason: str
     modified_at: str
+    next: str = ""
 
 
 @record
