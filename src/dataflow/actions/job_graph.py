@@ -10,7 +10,7 @@ from dataflow.store.registry import second_producer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from dataflow.model.records import Job
 
@@ -27,7 +27,7 @@ def check_producers(jobs: Iterable[Job], changed: Iterable[str]) -> None:
             raise second_producer(name, kept, wanted)
 
 
-def check_cycles(jobs: Mapping[str, Job], changed: Collection[str]) -> None:
+def check_cycles(jobs: Mapping[str, Job], changed: Iterable[str]) -> None:
     """Raise Conflict if a changed job would wait for its own output; a `previous` input waits for nothing."""
     producers = {name: job.name for job in jobs.values() for name in job.outputs}
     waits_for = {
@@ -43,7 +43,7 @@ def check_cycles(jobs: Mapping[str, Job], changed: Collection[str]) -> None:
     except CycleError as error:
         # There was none before, so a changed job is on it: name that one first.
         _, *cycle = error.args[1]
-        first = next((place for place, name in enumerate(cycle) if name in changed), 0)
+        first = cycle.index(next((name for name in changed if name in cycle), cycle[0]))
         names = [*cycle[first:], *cycle[: first + 1]]
         raise Conflict(
             f"These jobs would wait for each other forever: {' → '.join(names)}. "
