@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dataflow.actions.calendar import add_due_intervals
+from dataflow.actions.claim import preview
 from dataflow.actions.register import add_dataset, add_job
 from dataflow.actions.selection import Selection, count_selected
 from dataflow.actions.why import why
@@ -758,8 +759,8 @@ def _move(world: World, chance: random.Random, jobs: tuple[str, ...], dataids: t
 
 def _compare(world: World, job: str, dataid: str) -> None:
     verdict = ask(world, job, dataid).verdict
-    given = world.store.preview(world.plan(job), make_request(dataid=dataid)).runs
+    given, _ = preview(world.store, world.plan(job), make_request(dataid=dataid))
     says_taken = "nothing blocks it" in verdict and "is not ready" not in verdict
     if "takes it over" in verdict:
         return  # a lost run's work may have to wait first; the claim that frees it decides
-    assert says_taken == bool(given), (job, dataid, verdict, given)
+    assert says_taken == bool(given.runs), (job, dataid, verdict, given)

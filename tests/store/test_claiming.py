@@ -320,6 +320,7 @@ def test_a_preview_returns_what_a_claim_would_and_claims_nothing(world: World) -
     world.chain("raw", "clean")
     world.ready("raw", "1", "2")
     plan = world.plan("to_clean")
-    assert [run.dataid for run in world.store.preview(plan, make_request(2)).runs] == ["1", "2"]
+    given = world.store.rehearse(lambda rehearsed: rehearsed.claim(plan, make_request(2)))
+    assert [run.dataid for run in given.runs] == ["1", "2"]
     assert world.states("to_clean") == {"1": "CLAIMABLE", "2": "CLAIMABLE"}
     assert not world.journal("claim")

@@ -442,7 +442,7 @@ def test_the_cost_of_a_claim_does_not_grow_with_chunks_that_stopped_being_ready(
 
 def list_chunks_read(world: World, run_id: int) -> list[str]:
     rows = world.store.database.read(lambda tx: tx.rows("claim.pins_of", run_id=run_id))
-    return sorted(row[3] for row in rows if row[0] == 1)
+    return sorted(row[2] for row in rows if row[0] == 1)
 
 
 def test_a_run_that_pins_all_ready_chunks_depends_on_each(view: World) -> None:

@@ -46,18 +46,15 @@ def list_job_holds(case: WorkCase) -> list[Reason]:
 
 
 def _holds(case: WorkCase, hold: bool, job_hold: bool) -> list[Reason]:
-    job = case.plan.job.name
-    found = []
-    if job_hold:
-        text = f"job {job} is on hold{_holder(case, '')}"
-        found.append(Reason(text, shell("dataflow", "release", job), True))
-    if hold:
-        text = f"{case.name} is on hold{_holder(case, case.dataid)}"
-        found.append(Reason(text, shell("dataflow", "release", job, case.dataid), True))
+    job, found = case.plan.job.name, []
+    for is_held, name, dataids in ((job_hold, f"job {job}", []), (hold, case.name, [case.dataid])):
+        if is_held:
+            text = f"{name} is on hold{_holder(case, *dataids)}"
+            found.append(Reason(text, shell("dataflow", "release", job, *dataids), True))
     return found
 
 
-def _holder(case: WorkCase, dataid: str) -> str:
+def _holder(case: WorkCase, dataid: str = "") -> str:
     """Who put it on hold and why, as the journal has it; "" if those lines were purged."""
     held = case.store.read.find_hold(case.plan.job.name, dataid)
     if held is None:

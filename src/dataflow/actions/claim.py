@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from dataflow import errors
 from dataflow.model.record import replace
 
@@ -22,12 +20,11 @@ if TYPE_CHECKING:
         Run,
     )
     from dataflow.model.status import WorkState
-    from dataflow.store.database import Transaction
     from dataflow.store.store import Store
 
     States = list[WorkState | errors.LeaseLost | None]
 
-MOST_PREVIEWED = 10
+MOST_PREVIEWED = 13
 """Batches of due intervals after which a preview gives up: it blocks the store."""
 
 
@@ -40,18 +37,46 @@ def finish_and_claim(
     more only while no work can be claimed.
     `repeat`: an earlier call with the same arguments got no answer.
     """
+    _call_for(store, plan, request)
+    states, result = store.finish_and_claim(plan, endings, request, repeat)
+    return states, *_claim_again(store, plan, request, result)
+
+
+def preview(store: Store, plan: Plan, request: ClaimRequest) -> tuple[ClaimResult, Plan]:
+    """Return what a claim would give now; nothing is claimed or changed.
+
+    Only a few batches of due intervals are tried, because others have to wait; `again` means that a claim
+    would try more.
+    """
+
+    def claim(rehearsed: Store) -> tuple[ClaimResult, Plan]:
+        _call_for(rehearsed, plan, request)
+        return _claim_again(rehearsed, plan, request, rehearsed.claim(plan, request), MOST_PREVIEWED)
+
+    return store.rehearse(claim)
+
+
+def _call_for(store: Store, plan: Plan, request: ClaimRequest | None) -> None:
+    """Add the dataid of a claim to the calendar of a job that runs only on request."""
     if request is not None and plan.is_on_demand and request.dataid is not None and not request.force:
         from dataflow.actions.calendar import call_for  # start-up: few jobs have such a schedule
 
         call_for(store, plan, request.dataid)
-    states, result = store.finish_and_claim(plan, endings, request, repeat)
-    while result.again:
+
+
+def _claim_again(
+    store: Store, plan: Plan, request: ClaimRequest | None, result: ClaimResult, most: float = float("inf")
+) -> tuple[ClaimResult, Plan]:
+    """Do what a claim asked for and claim again, at most so many times, until it asks for nothing more."""
+    tried = 0
+    while result.again and tried < most:
         plan = prepare_again(store, plan, result.again)
         assert request is not None
         added = result.again == "calendar"
         request = replace(request, credentials=list_credentials(plan), intervals_added=added)
         result = store.claim(plan, request)
-    return states, result, plan
+        tried += 1
+    return result, plan
 
 
 def renew_leases(store: Store, claimant: str, run_ids: Sequence[int]) -> set[int]:
@@ -72,36 +97,6 @@ def pin_ready_chunks(store: Store, plan: Plan, run: Run, source: PlanInput) -> t
 def list_credentials(plan: Plan) -> tuple[str, ...]:
     """Return the job's datasets whose passwords its runs receive."""
     return tuple(sorted({dataset.name for dataset in plan.datasets if dataset.encryptedpass}))
-
-
-def preview(store: Store, plan: Plan, request: ClaimRequest) -> tuple[ClaimResult, Plan]:
-    """Return what a claim would give now; nothing is claimed or changed.
-
-    Only a few batches of due intervals are tried, because others have to wait; `again` means that a claim
-    would try more.
-    """
-    before, batches = _preview_before(store, plan, request, 0), 0
-    while (result := store.preview(plan, request, before)).again and batches < MOST_PREVIEWED:
-        if result.again == "calendar":
-            batches = 3 * batches + 1
-        else:
-            plan, batches = prepare_again(store, plan, result.again), 0
-        request = replace(request, intervals_added=batches > 0)
-        before = _preview_before(store, plan, request, batches)
-    return result, plan
-
-
-def _preview_before(
-    store: Store, plan: Plan, request: ClaimRequest, batches: int
-) -> Callable[[Transaction], None] | None:
-    """Return what a claim would add before it looks for work; None for nothing."""
-    if not batches and not plan.is_on_demand:
-        return None
-    from dataflow.actions.calendar import preview_due_intervals
-
-    return partial(
-        preview_due_intervals, plan=plan, actor=store.actor, batches=batches, dataid=request.dataid
-    )
 
 
 def prepare_again(store: Store, plan: Plan, reason: str) -> Plan:

@@ -9,8 +9,8 @@ from dataflow.model.url_text import without_secret_parameters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dataflow.actions.job_rules import CheckedJob
     from dataflow.model.records import Dataset, Job
+    from dataflow.store.entries import JobEntry
 
 ADDED, CHANGED, UNCHANGED = "added", "changed", "unchanged"
 
@@ -69,7 +69,7 @@ def compare(kind: str, before: Dataset | Job | None, after: Dataset | Job) -> Ch
     )
 
 
-def compare_days(before: CheckedJob, after: CheckedJob) -> Change:
+def compare_days(before: JobEntry, after: JobEntry) -> Change:
     """Return the change of a job that follows the days of its inputs."""
     found = []
     if before.days != after.days:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-
-from dataflow.actions.make_ready import PAUSE_SECONDS
+from dataflow.actions.make_ready import in_batches
 from dataflow.actions.names import get_run
 from dataflow.actions.selection import Selection, batches_of_work, refuse_running
 from dataflow.errors import BadInput
@@ -38,14 +36,8 @@ def resubmit(
 ) -> int:
     """Have the selected work done again; return how much. Refused if any is RUNNING or unknown."""
     refuse_running(store, plan, selection)
-    done = 0
-    for batch in batches_of_work(store, plan, selection):
-        if done:
-            time.sleep(PAUSE_SECONDS)
-        done += store.resubmit(plan, batch, why)
-        if progress is not None:
-            progress(done)
-    return done
+    batches = batches_of_work(store, plan, selection)
+    return in_batches(batches, lambda batch: store.resubmit(plan, batch, why), progress)[0]
 
 
 def hold(store: Store, plan: Plan, selection: Selection | None = None, why: str = "") -> int:

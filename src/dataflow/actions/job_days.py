@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataflow.actions.dataset_rules import TODAY, is_automatic
 from dataflow.actions.differences import UNCHANGED, compare_days
-from dataflow.actions.job_rules import CheckedJob
 from dataflow.errors import BadInput
 from dataflow.model.days import EVERY_DAY, common_days, day_after, days_of
 from dataflow.model.grain import Grain
@@ -15,6 +14,7 @@ from dataflow.model.mapping import LATEST, PREVIOUS, SAME
 from dataflow.model.record import replace
 from dataflow.model.records import JobInput
 from dataflow.store import registry as registered
+from dataflow.store.entries import JobEntry
 from dataflow.store.registry import CALENDAR_SUFFIX, calendar_name
 
 TYPE_CHECKING = False
@@ -25,13 +25,12 @@ if TYPE_CHECKING:
     from dataflow.actions.registry_draft import Registry
     from dataflow.model.records import Job, Plan
     from dataflow.store.database import Transaction
+    from dataflow.store.entries import JobEntry
 
 FIRST_DAY = "2000-01-01"
 
 
-def derive_days(
-    jobs: Mapping[str, CheckedJob], known: Mapping[str, str] | None = None
-) -> dict[str, CheckedJob]:
+def derive_days(jobs: Mapping[str, JobEntry], known: Mapping[str, str] | None = None) -> dict[str, JobEntry]:
     """Return these jobs with their days; `known` are the days of datasets that other jobs produce.
 
     All start with every day and only lose days, so this ends, also if jobs read each other's previous chunks.
@@ -43,7 +42,7 @@ def derive_days(
         days[calendar_name(name)] = _scheduled_days(checked.job, checked.grain)
         for item in checked.inputs:
             readers.setdefault(item.dataset, []).append(name)
-    found: dict[str, CheckedJob] = {}
+    found: dict[str, JobEntry] = {}
     waiting = list(jobs)
     while waiting:
         name = waiting.pop()
@@ -55,7 +54,7 @@ def derive_days(
     return {name: found[name] for name in jobs}
 
 
-def find_days(tx: Transaction, registry: Registry, removed: Plan | None = None) -> dict[str, CheckedJob]:
+def find_days(tx: Transaction, registry: Registry, removed: Plan | None = None) -> dict[str, JobEntry]:
     """Return the drafted jobs with their days, and the jobs that may follow them or a removed one."""
     gone = {removed.job.name} if removed else set()
     found = derive_days(registry.drafted, _find_known(tx, registry, registry.drafted, gone))
@@ -73,14 +72,14 @@ def list_wrong_days(plans: Iterable[Plan]) -> list[Change]:
     return [change for change in changes if change.what != UNCHANGED]
 
 
-def as_checked(plan: Plan) -> CheckedJob:
+def as_checked(plan: Plan) -> JobEntry:
     """Return a registered job as a draft that changes nothing."""
     inputs = tuple([JobInput(source.dataset.name, source.mapping) for source in plan.inputs])
     input_days = tuple([source.days for source in plan.inputs])
-    return CheckedJob(plan.job, inputs, plan.grain, plan.timezone, (), plan.days, input_days)
+    return JobEntry(plan.job, inputs, plan.grain, plan.timezone, days=plan.days, input_days=input_days)
 
 
-def check_days(checked: CheckedJob) -> None:
+def check_days(checked: JobEntry) -> None:
     """Raise BadInput if a job would never run, because its inputs have no day in common."""
     if checked.days and day_after(checked.days, FIRST_DAY) is None:
         by_input = zip(checked.inputs, checked.input_days, strict=True)
@@ -95,7 +94,7 @@ def _scheduled_days(job: Job, grain: str) -> str:
     return days_of(job.schedule) if grain == Grain.DAILY else EVERY_DAY
 
 
-def _follow_inputs(checked: CheckedJob, days: Mapping[str, str]) -> CheckedJob:
+def _follow_inputs(checked: JobEntry, days: Mapping[str, str]) -> JobEntry:
     """Return a job with the days that all its `same` inputs have, or else all its `previous` inputs."""
     is_daily = checked.grain == Grain.DAILY
     found: list[str] = []
@@ -109,7 +108,7 @@ def _follow_inputs(checked: CheckedJob, days: Mapping[str, str]) -> CheckedJob:
 
 
 def _find_known(
-    tx: Transaction, registry: Registry, jobs: Mapping[str, CheckedJob], gone: set[str]
+    tx: Transaction, registry: Registry, jobs: Mapping[str, JobEntry], gone: set[str]
 ) -> dict[str, str]:
     """Return the days of the datasets that these jobs read and other registered jobs produce."""
     inputs = {item.dataset for checked in jobs.values() for item in checked.inputs if item.mapping != LATEST}
@@ -127,7 +126,7 @@ def _find_known(
 
 def _list_downstream(
     tx: Transaction, registry: Registry, former: Iterable[Plan], gone: set[str]
-) -> dict[str, CheckedJob]:
+) -> dict[str, JobEntry]:
     """Return the registered jobs downstream of what drafted and former jobs produce."""
     jobs = [*(plan.job for plan in former), *(checked.job for checked in registry.drafted.values())]
     datasets = {name for job in jobs for name in (*job.outputs, calendar_name(job.name))}

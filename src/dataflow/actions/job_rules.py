@@ -11,14 +11,14 @@ from dataflow.config.durations import format_seconds
 from dataflow.errors import BadInput, UnknownName
 from dataflow.model.cron import canonical_expression, has_some_days
 from dataflow.model.dataid import canonical_dataid
-from dataflow.model.days import EVERY_DAY
 from dataflow.model.grain import Grain, check_timezone
 from dataflow.model.mapping import LATEST, check_mapping, parse_mapping
-from dataflow.model.record import record, replace
+from dataflow.model.record import replace
 from dataflow.model.records import ON_DEMAND, Dataset, Job, JobInput
 from dataflow.model.schedule import due_intervals, grain_of, has_no_interval, parse_schedule
 from dataflow.model.variable_names import is_variable_name, may_come_from_store
 from dataflow.model.wording import did_you_mean, quoted
+from dataflow.store.entries import JobEntry
 from dataflow.store.registry import CALENDAR_SUFFIX, calendar_name
 
 TYPE_CHECKING = False
@@ -32,24 +32,7 @@ MARGIN_SECONDS = 2.0  # killing starts this long before the grace period
 RENEWALS = 3  # a lease is renewed after a third
 
 
-@record
-class CheckedJob:
-    """A job in canonical form with derived facts.
-
-    `inputs` includes the schedule's calendar; `automatic` are the calendar datasets the job needs. The days
-    of the job and of each input are found when it is drafted.
-    """
-
-    job: Job
-    inputs: tuple[JobInput, ...]
-    grain: str
-    timezone: str
-    automatic: tuple[Dataset, ...] = ()
-    days: str = EVERY_DAY
-    input_days: tuple[str, ...] = ()
-
-
-def check_job(job: Job, datasets: Mapping[str, Dataset], may_be_over: bool = False) -> CheckedJob:
+def check_job(job: Job, datasets: Mapping[str, Dataset], may_be_over: bool = False) -> JobEntry:
     """Return the job checked against existing datasets; BadInput or UnknownName if it is wrong.
 
     `may_be_over` accepts a job that starts after its end and so has no due interval.
@@ -75,7 +58,7 @@ def check_job(job: Job, datasets: Mapping[str, Dataset], may_be_over: bool = Fal
         start = job.start if is_over else _canonical_start(job, schedule, grain, timezone)
     except BadInput as error:
         raise BadInput(f"Job {job.name}: {error}") from error
-    return CheckedJob(replace(job, start=start), inputs, grain.value, timezone, automatic)
+    return JobEntry(replace(job, start=start), inputs, grain.value, timezone, automatic)
 
 
 def check_lease(lease_seconds: float, grace_seconds: float) -> None:

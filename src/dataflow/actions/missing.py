@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
     from dataflow.actions.work_case import WorkCase
     from dataflow.model.records import Pin, Plan, PlanInput
-    from dataflow.model.schedule import Interval, Schedule
+    from dataflow.model.schedule import Interval
     from dataflow.store.chunk_reads import ChunkFacts
     from dataflow.store.store import Store
 
 
 def list_missing(case: WorkCase, explain_producer: Callable[[WorkCase], Reason]) -> list[Reason]:
     """Return every needed input chunk that is not ready, with the reason and the next command."""
-    found = [_why_missing(case, *lacking, explain_producer) for lacking in _list_lacking(case)]
+    found = [_why_missing(case, *lacking, explain_producer) for lacking in list_lacking(case)]
     latest = [source for source in case.plan.inputs if source.mapping == LATEST]
     return found + [_why_uncovered(case, source) for source in latest if not find_latest(case, source)]
 
@@ -45,25 +45,25 @@ def list_stale(case: WorkCase, explain_producer: Callable[[WorkCase], Reason]) -
     """Return every needed input chunk that is STALE, with the reason and the next command."""
     return [
         _why_missing(case, source, dataid, chunk, explain_producer)
-        for source, dataid, chunk in _list_lacking(case)
+        for source, dataid, chunk in list_lacking(case)
         if chunk is not None and chunk.stale
     ]
 
 
 def find_latest(case: WorkCase, source: PlanInput) -> Pin | None:
-    """Return the chunk that a claim made now would pin for a `latest` input; None for other mappings."""
-    if source.mapping != LATEST:
-        return None
+    """Return the chunk that a claim made now would pin for a `latest` input."""
     return case.store.read.find_latest_pin(case.plan, source, case.dataid)
 
 
 def next_interval(case: WorkCase, source: PlanInput) -> Reason | None:
     """Return when a calendar has its next chunk; None if the input is not a calendar."""
-    calendar = find_calendar(case.store, source.dataset_id)
+    calendar = case.store.read.find_calendar(source.dataset_id)
     if calendar is None:
         return None
+    from dataflow.actions.calendar import list_due_intervals  # as in list_due
+
     name, command = source.dataset.name, run_command(case.plan)
-    due, due_at, _ = calendar
+    due, due_at = list_due_intervals(calendar)
     if due:
         adds = f"the next {runner(case.plan)} adds it"
         return Reason(f"interval {due[0].dataid} of {name} has ended, and {adds}", command)
@@ -85,7 +85,8 @@ def time_of(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
-def _list_lacking(case: WorkCase) -> list[tuple[PlanInput, str, ChunkFacts | None]]:
+def list_lacking(case: WorkCase) -> list[tuple[PlanInput, str, ChunkFacts | None]]:
+    """Return the dataids of inputs that the work needs and that are not ready; none of `latest` inputs."""
     found = []
     for source in case.plan.inputs:
         for dataid in needed_by(case.plan, source, case.dataid):
@@ -142,7 +143,7 @@ def _next_for(case: WorkCase, source: PlanInput, dataid: str | None) -> str:
         if plan is not None and plan.is_pipeline and _has_next(case.store, plan):
             return run_command(plan)
         return why_command(producer, dataid) if dataid else why_command(producer)
-    if find_calendar(case.store, source.dataset_id) is not None:
+    if case.store.read.find_calendar(source.dataset_id) is not None:
         return run_command(case.plan)
     return ready_command(source.dataset.name, dataid or "DATAID")
 
@@ -151,8 +152,7 @@ def _has_next(store: Store, plan: Plan) -> bool:
     """Return whether a run of the job would find work, including intervals that are not added yet."""
     if store.read.find_first_claimable(plan.job_id) is not None:
         return True
-    calendars = [find_calendar(store, source.dataset_id) for source in plan.inputs]
-    return any(calendar[0] for calendar in calendars if calendar is not None)
+    return any(list_due(store, source.dataset_id) for source in plan.inputs)
 
 
 def _moment(moment: datetime) -> str:
@@ -176,21 +176,25 @@ def _why_no_beginning(case: WorkCase, source: PlanInput, chunk: ChunkFacts | Non
 
 
 def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | None:
-    calendar = find_calendar(case.store, source.dataset_id)
+    calendar = case.store.read.find_calendar(source.dataset_id)
     if calendar is None:
         return None
+    from dataflow.actions.calendar import list_due_intervals, schedule_of  # as in list_due
+    from dataflow.model.schedule import find_interval
+
     name, command = source.dataset.name, run_command(case.plan)
     if case.plan.is_on_demand and name == calendar_name(case.plan.job.name):
         text = f"{case.plan.job.name} runs only on request, with a dataid"
         return Reason(text, run_command(case.plan, case.dataid))
-    due, _, now = calendar
+    due, _ = list_due_intervals(calendar)
     if any(interval.dataid == dataid for interval in due):
         return Reason(f"its interval has ended, and the next {runner(case.plan)} adds it", command)
-    schedule, interval = _find_interval(case.store, source, dataid)
+    schedule = schedule_of(calendar)
+    interval = find_interval(schedule, dataid)
     if interval is None:
         # Neither `ready` nor, after the first interval, another --start makes a calendar go back.
         return Reason(f"calendar {name} has no interval {dataid}", force_command(case.plan, case.dataid))
-    if interval.end_at > now:
+    if interval.end_at > calendar.now_at:
         until = time_of(interval.end_at)
         return Reason(f"its interval ends at {until}", f"wait until {until}")
     if schedule.catchup and due:
@@ -201,27 +205,12 @@ def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | Non
     )
 
 
-def _find_interval(store: Store, source: PlanInput, dataid: str) -> tuple[Schedule, Interval | None]:
-    """Return the schedule of a calendar, and the interval that a dataid names there."""
-    # Imported here: most jobs have no calendar.
-    from dataflow.actions.calendar import TODAY_EXPRESSION, schedule_of
-    from dataflow.model.schedule import find_interval
-
-    calendar = store.read.find_calendar(source.dataset_id)
-    assert calendar is not None
-    schedule = schedule_of(calendar)
-    if schedule.expression == TODAY_EXPRESSION:
-        schedule = replace(schedule, expression="@daily")
-    return schedule, find_interval(schedule, dataid)
-
-
-def find_calendar(store: Store, dataset_id: int) -> tuple[list[Interval], float | None, float] | None:
-    """Return a calendar's ended intervals that are not added, when the next is due, and the store's time."""
-    found = store.read.find_calendar(dataset_id)
-    if found is None:
-        return None
+def list_due(store: Store, dataset_id: int) -> list[Interval]:
+    """Return the ended intervals of a calendar that are not added; none of any other dataset."""
+    calendar = store.read.find_calendar(dataset_id)
+    if calendar is None:
+        return []
     # Imported here: most jobs have no calendar.
     from dataflow.actions.calendar import list_due_intervals
 
-    due, due_at = list_due_intervals(found)
-    return due, due_at, found.now_at
+    return list_due_intervals(calendar)[0]

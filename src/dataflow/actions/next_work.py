@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataflow.actions.missing import find_calendar, find_latest
+from dataflow.actions.missing import find_latest, list_due, list_lacking
 from dataflow.actions.work_case import WorkCase
 from dataflow.model.dataid import sort_key
 from dataflow.model.days import has_day
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import LATEST, consumers_of, input_kind, needed_by
+from dataflow.model.mapping import LATEST, consumers_of, input_kind
 from dataflow.model.record import replace
 from dataflow.model.status import WorkState
 
@@ -80,21 +80,11 @@ def _is_free(case: WorkCase, dataid: str) -> bool:
 def _is_complete(case: WorkCase, dataid: str) -> bool:
     """Return whether a claim that adds the ended intervals finds every input of the work ready."""
     case = replace(case, dataid=dataid)
-    for source in case.plan.inputs:
-        if source.mapping == LATEST:
-            if find_latest(case, source) is None and not _due_intervals(case, source):
-                return False
-            continue
-        lacking = []
-        for wanted in needed_by(case.plan, source, case.dataid):
-            chunk = case.find_chunk(source.dataset_id, wanted)
-            if chunk is None or not chunk.is_ready:
-                lacking.append(wanted)
-        if lacking and not set(lacking) <= set(_due_intervals(case, source)):
-            return False
-    return True
+    if any(wanted not in _due_intervals(case, source) for source, wanted, _ in list_lacking(case)):
+        return False
+    latest = [source for source in case.plan.inputs if source.mapping == LATEST]
+    return all(find_latest(case, source) or _due_intervals(case, source) for source in latest)
 
 
 def _due_intervals(case: WorkCase, source: PlanInput) -> list[str]:
-    calendar = find_calendar(case.store, source.dataset_id)
-    return [] if calendar is None else [interval.dataid for interval in calendar[0]]
+    return [interval.dataid for interval in list_due(case.store, source.dataset_id)]

@@ -105,22 +105,14 @@ def list_inputs(plan: Plan, run: Run, project_dir: str, fields: dict[str, object
     pinned = {(pin.position, pin.dataid): pin for pin in run.pins}
     found = []
     for source in plan.inputs:
-        if source.mapping == LATEST:
-            found.append(_latest_input(source, run, project_dir, fields))
-            continue
-        for dataid in needed_by(plan, source, run.dataid):
+        dataids = needed_by(plan, source, run.dataid)
+        if source.mapping == LATEST:  # what the claim has pinned, or not known yet
+            dataids = [pin.dataid for pin in run.pins if pin.position == source.position] or [""]
+        for dataid in dataids:
             pin = pinned.get((source.position, dataid))
-            place = _input_place(source, dataid, pin, project_dir, fields)
+            place = _input_place(source, dataid, pin, project_dir, fields) if dataid else ""
             found.append(InputChunk(source, dataid, pin, place))
     return tuple(found)
-
-
-def _latest_input(source: PlanInput, run: Run, project_dir: str, fields: dict[str, object]) -> InputChunk:
-    """Return the chunk that the claim has pinned for a `latest` input."""
-    pin = next((pin for pin in run.pins if pin.position == source.position), None)
-    if pin is None:
-        return InputChunk(source, "", None, "")
-    return InputChunk(source, pin.dataid, pin, _input_place(source, pin.dataid, pin, project_dir, fields))
 
 
 def list_outputs(
@@ -164,13 +156,12 @@ def answer_right(plan: Plan, dataid: str, inputs: tuple[InputChunk, ...]) -> Ans
                 (NOT_CHECKED, f"{item.name} has been overwritten by {item.source.dataset.name}/{newer}")
             )
         elif item.pin and item.pin.size is not None and is_local(item.location):
-            found = measure(item.location)
-            if found == item.pin.size:
+            found, recorded = measure(item.location), item.pin.size
+            if found == recorded:
                 parts.append((YES, f"{item.name} has the {found} bytes recorded"))
             elif found is not None:
-                recorded = f"{item.pin.size} were recorded when it was published"
-                text = f"{item.name} has {found} bytes, but {recorded}"
-                parts.append((NO, text))
+                then = f"{recorded} were recorded when it was published"
+                parts.append((NO, f"{item.name} has {found} bytes, but {then}"))
     return combine(Question.RIGHT, parts, "")
 
 
@@ -185,10 +176,8 @@ def answer_located(
     parts = [is_there(item) for item in inputs]
     for name, place in _list_staged(plan, outputs):
         reason = why_not_writable(_folder_of(place))
-        if reason:
-            parts.append((NO, f"{name} cannot be written to {place}: {reason}"))
-        else:
-            parts.append((YES, f"{name} goes to {place}"))
+        refused = (NO, f"{name} cannot be written to {place}: {reason}")
+        parts.append(refused if reason else (YES, f"{name} goes to {place}"))
     return combine(Question.LOCATED, parts, "there is nothing to check")
 
 

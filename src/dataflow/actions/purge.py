@@ -19,19 +19,20 @@ from dataflow.private_files import STATE_FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from dataflow.model.records import Dataset
     from dataflow.store.store import Store
 
-LOG_SUFFIX = ".log"
-CONTEXT_SUFFIX = ".json"
 LAYOUT = "/dataid={encoded_dataid}/{run_id}/" + MANIFEST
 """The end of every location in the lake."""
 COMPACTION_SECONDS = 86400.0
 """A compaction holds no lease: its files are left alone for a day."""
 _RUN_FOLDER = re.compile(r"([0-9]+)-[0-9a-f]{8}-[0-9a-f]{16}")
-_SPARK_LOG = re.compile(r"spark-(\d+)\.log")
+# Files of a run, of a process and of a Spark session: the group is the run, the claimant or the process.
+_LOG = re.compile(r"([0-9]+)\.log")
+_CONTEXT = re.compile(r"(.+)-[0-9]+\.json")
+_SPARK_LOG = re.compile(r"spark-([0-9]+)\.log")
 
 
 @record
@@ -59,9 +60,8 @@ def purge(
     live = store.read.list_runs(MANY, outcome="RUNNING")
     runs, claimants = {str(run.run_id) for run in live}, {run.claimant for run in live}
     rows = store.purge(utc_text(before), progress)
-    logs = _purge_files(log_dir, before, lambda name: _is_log(name, runs))
-    contexts = _purge_files(context_dir, before, lambda name: _is_context(name, claimants))
-    return PurgeResult(rows, logs, contexts)
+    logs = _purge_files(log_dir, before, _LOG, runs)
+    return PurgeResult(rows, logs, _purge_files(context_dir, before, _CONTEXT, claimants))
 
 
 def cutoff(store: Store, older_than_seconds: float) -> float:
@@ -69,27 +69,12 @@ def cutoff(store: Store, older_than_seconds: float) -> float:
     return store.read.get_now() - older_than_seconds
 
 
-def _is_log(name: str, live: set[str]) -> bool:
-    run_id = name.removesuffix(LOG_SUFFIX)
-    return run_id != name and run_id.isascii() and run_id.isdigit() and run_id not in live
-
-
-def _is_context(name: str, live: set[str]) -> bool:
-    """Return whether a killed process left this file, `<claimant>-<number>.json`."""
-    claimant, _, number = name.removesuffix(CONTEXT_SUFFIX).rpartition("-")
-    is_ours = name.endswith(CONTEXT_SUFFIX) and number.isascii() and number.isdigit() and bool(claimant)
-    return is_ours and claimant not in live
-
-
-def _purge_files(folder: str, before: float, may_go: Callable[[str], bool]) -> int:
-    """Delete the old files that match, and no other file in the folder."""
+def _purge_files(folder: str, before: float, names: re.Pattern[str], live: set[str]) -> int:
+    """Delete the old files of these names, except those of the live, and no other file in the folder."""
     count = 0
-    try:
-        entries = list(os.scandir(folder))
-    except (FileNotFoundError, NotADirectoryError):
-        return 0
-    for entry in entries:
-        if not may_go(entry.name) or not entry.is_file(follow_symlinks=False):
+    for entry in _scan(folder):
+        named = names.fullmatch(entry.name)
+        if named is None or named[1] in live or not entry.is_file(follow_symlinks=False):
             continue
         try:
             if entry.stat(follow_symlinks=False).st_mtime < before:
@@ -127,7 +112,8 @@ def retain(store: Store, older_than_seconds: float, project_dir: str, log_dir: s
         if root is not None:
             folders += _delete_abandoned(store, found[0], root, before)
     folders += _delete_staging(store, os.path.join(project_dir, STATE_FOLDER, "staging"), before)
-    return Retained(versions, folders, _delete_spark_logs(store, log_dir, before))
+    live = {str(run.pid) for run in store.read.list_runs(MANY, outcome="RUNNING")}
+    return Retained(versions, folders, _purge_files(log_dir, before, _SPARK_LOG, live))
 
 
 def find_lake_folder(dataset: Dataset, project_dir: str) -> str | None:
@@ -197,26 +183,17 @@ def _delete_staging(store: Store, root: str, before: float) -> int:
     return len(gone)
 
 
-def _delete_spark_logs(store: Store, folder: str, before: float) -> int:
-    """Delete logs of Spark sessions without a live run."""
-    live = {str(run.pid) for run in store.read.list_runs(MANY, outcome="RUNNING")}
-
-    def is_left(name: str) -> bool:
-        found = _SPARK_LOG.fullmatch(name)
-        return found is not None and found[1] not in live
-
-    return _purge_files(folder, before, is_left)
+def _list_folders(folder: str) -> list[tuple[str, str]]:
+    """Return the names and paths of the folders in a folder, by name."""
+    return [(entry.name, entry.path) for entry in _scan(folder) if entry.is_dir(follow_symlinks=False)]
 
 
-def _list_folders(folder: str) -> Iterator[tuple[str, str]]:
-    """Yield the folders in a folder by name; none if it does not exist."""
+def _scan(folder: str) -> list[os.DirEntry[str]]:
+    """Return what is in a folder, by name; nothing if it does not exist."""
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        return sorted(os.scandir(folder), key=lambda entry: entry.name)
     except (FileNotFoundError, NotADirectoryError):
-        return
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            yield entry.name, entry.path
+        return []
 
 
 def _changed_at(folder: str) -> float:

@@ -91,11 +91,10 @@ def _explain_uncalled(case: WorkCase) -> Explanation:
     """Explain work that does not exist because no chunk has called for it."""
     missing = list_missing(case, _explain_producer)
     text = f"no chunk calls for {case.name}"
-    if not case.plan.inputs:
-        reason = Reason(f"{text}: the job has no inputs", force_command(case.plan, case.dataid))
-        return Explanation(Status.PENDING, (reason,), (), (), None)
     if not missing:
-        reason = Reason(f"{text}, although all its inputs are ready", "dataflow doctor")
+        reason = Reason(f"{text}: the job has no inputs", force_command(case.plan, case.dataid))
+        if case.plan.inputs:
+            reason = Reason(f"{text}, although all its inputs are ready", "dataflow doctor")
         return Explanation(Status.PENDING, (reason,), (), (), None)
     first = missing[0]
     held = list_job_holds(case)

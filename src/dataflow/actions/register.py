@@ -14,7 +14,7 @@ from dataflow.model.schedule import Schedule, keeps_start
 from dataflow.model.wording import counted
 from dataflow.store import registry
 from dataflow.store.calendars import find_calendar
-from dataflow.store.entries import JobEntry, write_entries
+from dataflow.store.entries import write_entries
 from dataflow.store.journal import JournalEntry, write_journal, write_lines
 from dataflow.store.registry import CALENDAR_SUFFIX, set_kinds
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dataflow.actions.registry_draft import Draft
     from dataflow.model.records import Dataset, Job, Plan
     from dataflow.store.database import Transaction
+    from dataflow.store.entries import JobEntry
     from dataflow.store.store import Store
 
 
@@ -169,8 +170,7 @@ def _entries(tx: Transaction, registry: Registry, draft: Draft) -> list[JobEntry
             elif not today_is_there:
                 calendars.append((dataset, Calendar(TODAY_EXPRESSION)))
                 today_is_there = True
-        facts = (checked.inputs, checked.grain, checked.timezone)
-        entries.append(JobEntry(job, *facts, tuple(calendars), checked.days, checked.input_days))
+        entries.append(replace(checked, calendars=tuple(calendars)))
     return entries
 
 

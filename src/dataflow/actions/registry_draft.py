@@ -25,9 +25,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from dataflow.actions.job_rules import CheckedJob
     from dataflow.model.records import Dataset, Plan
     from dataflow.store.database import Transaction
+    from dataflow.store.entries import JobEntry
 
 Item = TypeVar("Item")
 
@@ -73,7 +73,7 @@ class Draft:
     def __init__(self) -> None:
         self._changes: dict[tuple[str, str], Change] = {}
         self.datasets: list[Dataset] = []
-        self.jobs: list[CheckedJob] = []
+        self.jobs: list[JobEntry] = []
         self.followers: list[str] = []
 
     @property
@@ -94,7 +94,7 @@ class Registry:
         self.dataset_ids: dict[str, int] = {}
         self.datasets = Registered(self._read_datasets, lambda: registry.list_names(tx, "dataset"))
         self.plans = Registered(self._read_plans, lambda: registry.list_names(tx, "job"))
-        self.drafted: dict[str, CheckedJob] = {}
+        self.drafted: dict[str, JobEntry] = {}
 
     def find_job(self, name: str) -> Job | None:
         """Return a job as it will be, or is; None if there is none."""
@@ -168,7 +168,7 @@ class Registry:
             draft.jobs.append(checked)
         return before is None or (before.inputs, before.outputs) != (checked.job.inputs, checked.job.outputs)
 
-    def _draft_calendars(self, checked: CheckedJob) -> None:
+    def _draft_calendars(self, checked: JobEntry) -> None:
         for calendar in checked.automatic:
             known = self.datasets.get(calendar.name)
             if known is not None and known != calendar:
@@ -179,12 +179,7 @@ class Registry:
         """Add unchanged jobs that use a dataset whose grain or time zone changes."""
         if not moved:
             return
-        ids = [self.dataset_ids[name] for name in moved]
-        users = registry.list_users(self._tx, ids)
-        self.plans.load(users)
-        for name in users:
-            if name in self.drafted:
-                continue
+        for name in self.list_other_users(moved):
             checked = self._draft_again(name)
             self._draft_calendars(checked)
             # What the latest chunk covers depends on its dataset's time zone.
@@ -192,7 +187,18 @@ class Registry:
             if self._check_job_grain(checked) or follows:
                 draft.jobs.append(checked)
 
-    def _draft_again(self, name: str) -> CheckedJob:
+    def list_other_users(self, datasets: Iterable[str]) -> list[str]:
+        """Return the registered jobs that use any of these datasets and are not drafted."""
+        ids = self.ids_of(datasets)
+        users = registry.list_users(self._tx, ids) if ids else []
+        self.plans.load(users)
+        return [name for name in users if name not in self.drafted]
+
+    def ids_of(self, datasets: Iterable[str]) -> list[int]:
+        """Return the ids of those of these datasets that are registered."""
+        return [self.dataset_ids[name] for name in datasets if name in self.dataset_ids]
+
+    def _draft_again(self, name: str) -> JobEntry:
         """Draft a registered job that follows the change of a dataset."""
         try:
             checked = check_job(self.plans[name].job, self.datasets, may_be_over=True)
@@ -217,7 +223,7 @@ class Registry:
         self._draft_days(draft, derive_days({name: as_checked(plan) for name, plan in plans.items()}))
         return draft
 
-    def _draft_days(self, draft: Draft, found: dict[str, CheckedJob]) -> None:
+    def _draft_days(self, draft: Draft, found: dict[str, JobEntry]) -> None:
         """Set the days of drafted jobs, and add the other jobs whose days change."""
         draft.jobs = [found.pop(checked.job.name) for checked in draft.jobs]
         for name, checked in found.items():
@@ -233,7 +239,7 @@ class Registry:
             return
         jobs = {name: checked.job for name, checked in self.drafted.items()}
         outputs = {name for job in rewired for name in jobs[job].outputs}
-        ids = [self.dataset_ids[name] for name in outputs if name in self.dataset_ids]
+        ids = self.ids_of(outputs)
         makers = [
             Job(job, (), (dataset,))
             for dataset, job in registry.list_producers(self._tx, ids).items()
@@ -266,7 +272,7 @@ class Registry:
             f"so its {what} cannot become {new}. {way_out}"
         )
 
-    def _check_job_grain(self, checked: CheckedJob) -> bool:
+    def _check_job_grain(self, checked: JobEntry) -> bool:
         """Return whether the job's grain or time zone changes; a job with work keeps its grain."""
         name = checked.job.name
         plan = self.plans.get(name)

@@ -35,11 +35,9 @@ class Selection:
 
 def count_selected(store: Store, plan: Plan, selection: Selection) -> int:
     """Count the selected work; UnknownName or Conflict if some cannot be changed."""
-    if selection.dataids:
-        return sum(map(len, batches_of_work(store, plan, selection)))
-    if selection.state is not None:
+    if selection.state is not None and not selection.dataids:
         return store.read.count_open_work(plan.job.name, selection.state)
-    return sum(map(len, _between(store, plan, selection)))
+    return sum(map(len, batches_of_work(store, plan, selection)))
 
 
 def batches_of_work(store: Store, plan: Plan, selection: Selection) -> Iterator[list[Pair]]:
@@ -124,8 +122,8 @@ def _between(store: Store, plan: Plan, selection: Selection) -> Iterator[list[Pa
 
 def _ends(plan: Plan, selection: Selection) -> tuple[str, str]:
     grain = Grain(plan.grain)
-    first = job_dataid(selection.first, plan)
-    last = job_dataid(selection.last, plan)
-    if sort_key(last, grain) < sort_key(first, grain):
+    first, last = job_dataid(selection.first, plan), job_dataid(selection.last, plan)
+    keys = sort_key(first, grain), sort_key(last, grain)
+    if keys[1] < keys[0]:
         raise refuse_backwards(first, last)
-    return sort_key(first, grain), sort_key(last, grain)
+    return keys

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dataflow.actions.lateness import LongestRun, Overdue
-    from dataflow.store.job_reads import DatasetGrain, JobHold
+    from dataflow.store.job_reads import DatasetGrain
     from dataflow.store.store import Store
-    from dataflow.store.work_reads import OpenGroup, SkippedWork
+    from dataflow.store.work_reads import BadEnding, OpenGroup, SkippedWork
 
     Counter = Callable[[str, str], int]
 
@@ -80,25 +80,12 @@ class DatasetStatus:
 
 
 @record
-class Failure:
-    """Work that is FAILED or INVALID, and the command that resubmits it."""
-
-    job: str
-    dataid: str
-    state: str
-    run_id: int | None
-    reason: str
-    modified_at: str
-    next: str
-
-
-@record
 class StoreStatus:
     """The status of everything in a store."""
 
     jobs: tuple[JobStatus, ...]
     datasets: tuple[DatasetStatus, ...]
-    failures: tuple[Failure, ...]
+    failures: tuple[BadEnding, ...]
 
     def list_late(self, late_after_seconds: float) -> list[JobStatus]:
         """Return the jobs with work, intervals or runs that are late."""
@@ -114,7 +101,7 @@ def get_status(store: Store) -> StoreStatus:
     now = store.read.get_now()
     totals = store.read.count_work_by_job()
     jobs: list[JobStatus] = []
-    failures: list[Failure] = []
+    failures: list[BadEnding] = []
     open_groups: dict[int, list[OpenGroup]] = {}
     for group in store.read.list_open_groups():
         open_groups.setdefault(group.job_id, []).append(group)
@@ -130,7 +117,8 @@ def get_status(store: Store) -> StoreStatus:
         jobs.append(JobStatus(job.job, job.kind, counts, oldest, due, *facts))
         for state in (WorkState.FAILED, WorkState.INVALID):
             if counts[state]:
-                failures += _failures(store, job, state)
+                found = store.read.list_bad_endings(job.job_id, state, SHOWN_FAILURES)
+                failures += [replace(bad, next=resubmit_command(bad.job, bad.dataid)) for bad in found]
     return StoreStatus(tuple(jobs), tuple(_datasets(store)), tuple(failures))
 
 
@@ -164,15 +152,6 @@ def _oldest(store: Store, groups: list[OpenGroup], now: float) -> Oldest | None:
         return None
     age_seconds = max(0.0, now - seconds_of(first.since))
     return Oldest(work.dataid, first.state, time_text(first.since), age_seconds, work.reason)
-
-
-def _failures(store: Store, job: JobHold, state: WorkState) -> list[Failure]:
-    found = []
-    for bad in store.read.list_bad_endings(job.job_id, state, SHOWN_FAILURES):
-        command = resubmit_command(job.job, bad.dataid)
-        facts = (job.job, bad.dataid, state.value, bad.run_id, bad.reason, bad.modified_at)
-        found.append(Failure(*facts, command))
-    return found
 
 
 def _datasets(store: Store) -> list[DatasetStatus]:

@@ -67,20 +67,8 @@ def roll_back(
     return RolledBack(chosen.version, number, plan.job.name if plan else "", str(work.state) if work else "")
 
 
-@record
-class VersionAt:
-    """A version of a chunk and where it is."""
-
-    dataset: str
-    dataid: str
-    version: int
-    location: str
-
-
-def move_version(store: Store, before: VersionAt, location: str, size: int, why: str = "") -> None:
+def move_version(store: Store, place: Place, location: str, size: int, why: str = "") -> None:
     """Have the current version of a chunk read from another location; Conflict if it changed since."""
-    dataset_id, _ = get_dataset(store, before.dataset)
-    place = Place(dataset_id, before.dataset, before.dataid, before.version, before.location)
     store.move_version(place, location, size, why)
 
 

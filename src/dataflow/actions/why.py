@@ -52,8 +52,8 @@ def _answers(case: WorkCase, found: Explanation) -> tuple[Answer, ...]:
     there = tuple(chunk for chunk in chunks if chunk.pin is not None)
     parts = [(Verdict.NO, reason.text) for reason in found.missing]
     for chunk in there:
-        if _is_ready(case, chunk):
-            assert chunk.pin is not None
+        facts = case.find_chunk(chunk.source.dataset_id, chunk.dataid)
+        if chunk.pin is not None and facts is not None and facts.is_ready:
             parts.append((Verdict.YES, f"{chunk.name} version {chunk.pin.version}"))
     answers = (
         combine(Question.READY, parts, "it needs no input"),
@@ -83,11 +83,6 @@ def _with_refusal(answer: Answer, found: Explanation) -> Answer:
     if answer.answer is not Verdict.NOT_CHECKED or not told:
         return answer
     return Answer(answer.question, Verdict.NO, "; ".join(told).removeprefix(f"{answer.question}? no: "))
-
-
-def _is_ready(case: WorkCase, chunk: InputChunk) -> bool:
-    facts = case.find_chunk(chunk.source.dataset_id, chunk.dataid)
-    return facts is not None and facts.is_ready
 
 
 def _answer_safe(case: WorkCase, found: Explanation) -> Answer:

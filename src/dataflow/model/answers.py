@@ -53,8 +53,5 @@ def combine(question: Question, parts: list[tuple[Verdict, str]], nothing: str) 
     """Combine parts into one answer: no if any is no, else not checked if any is not checked, else yes."""
     if not parts:
         return Answer(question, Verdict.NOT_CHECKED, nothing)
-    for verdict in (Verdict.NO, Verdict.NOT_CHECKED, Verdict.YES):
-        evidence = [text for part, text in parts if part is verdict]
-        if evidence:
-            return Answer(question, verdict, "; ".join(evidence))
-    raise AssertionError(parts)
+    verdict = min([part for part, _ in parts], key=(Verdict.NO, Verdict.NOT_CHECKED, Verdict.YES).index)
+    return Answer(question, verdict, "; ".join([text for part, text in parts if part is verdict]))

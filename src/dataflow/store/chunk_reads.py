@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dataflow.model.records import Pin, Plan, PlanInput
-    from dataflow.store.database import Row
 
 LAST_KEY = EVERYTHING
 """Sorts after every sort key."""
@@ -72,18 +71,12 @@ class KeptVersion:
     missing: str = ""
 
 
-def _published(row: Row) -> PublishedChunk:
-    chunk_id, dataid, version, location, stale = row
-    return PublishedChunk(chunk_id, dataid, version, location, bool(stale))
-
-
 class ChunkReads(Reads):
     """Reads of chunks."""
 
     def find_chunk(self, dataset_id: int, dataid: str) -> ChunkFacts | None:
         """Return what is published of a chunk, or None."""
-        row = self._find("explain.output_chunk", dataset_id=dataset_id, dataid=dataid)
-        return None if row is None else ChunkFacts(row[0], row[1], bool(row[2]), bool(row[3]), row[4])
+        return self._find_one(ChunkFacts, "explain.output_chunk", dataset_id=dataset_id, dataid=dataid)
 
     def list_chunks(
         self,
@@ -142,18 +135,15 @@ class ChunkReads(Reads):
 
     def find_newest_ready(self, dataset_id: int) -> PublishedChunk | None:
         """Return the newest ready chunk of a dataset."""
-        row = self._find("versions.newest", dataset_id=dataset_id)
-        return None if row is None else _published(row)
+        return self._find_one(PublishedChunk, "versions.newest", dataset_id=dataset_id)
 
     def find_published(self, dataset_id: int, dataid: str) -> PublishedChunk | None:
         """Return a chunk that can be read, or None."""
-        row = self._find("versions.published", dataset_id=dataset_id, dataid=dataid)
-        return None if row is None else _published(row)
+        return self._find_one(PublishedChunk, "versions.published", dataset_id=dataset_id, dataid=dataid)
 
     def list_published(self, dataset_id: int) -> list[PublishedChunk]:
         """Return all chunks of a dataset that can be read, in order."""
-        rows = self._rows("versions.published", dataset_id=dataset_id, dataid="")
-        return [_published(row) for row in rows]
+        return self._list(PublishedChunk, "versions.published", dataset_id=dataset_id, dataid="")
 
     def find_last_rows(self, dataset_id: int, pair: tuple[str, str], is_snapshot: bool) -> int | None:
         """Return the row count of the last version of a chunk, or of the snapshot before it."""
@@ -164,10 +154,7 @@ class ChunkReads(Reads):
 
     def list_versions(self, dataset_id: int, dataid: str) -> list[KeptVersion]:
         """Return the versions of a chunk that are kept, oldest first."""
-        return [
-            KeptVersion(*row[:5], time_text(row[5]), bool(row[6]))  # type: ignore[call-arg]
-            for row in self._rows("versions.of_chunk", dataset_id=dataset_id, dataid=dataid)
-        ]
+        return self._list(KeptVersion, "versions.of_chunk", dataset_id=dataset_id, dataid=dataid)
 
     def list_locations(self, dataset_id: int, dataid: str) -> list[str]:
         """Return all locations of a chunk that a reader may be sent to."""

@@ -25,8 +25,9 @@ BATCH = 2000
 
 @record
 class JobEntry:
-    """A checked job to write, with its new or changed calendars; `inputs` includes its own calendar.
+    """A checked job to write, in canonical form; `inputs` includes the calendar of its schedule.
 
+    `automatic` are the calendar datasets that it needs, `calendars` those among them that are new or changed;
     `days` are those that the job has, `input_days` those that each of its inputs has.
     """
 
@@ -34,6 +35,7 @@ class JobEntry:
     inputs: tuple[JobInput, ...]
     grain: str
     timezone: str
+    automatic: tuple[Dataset, ...] = ()
     calendars: tuple[tuple[Dataset, Calendar], ...] = ()
     days: str = EVERY_DAY
     input_days: tuple[str, ...] = ()

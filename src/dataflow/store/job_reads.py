@@ -60,10 +60,7 @@ class JobReads(Reads):
 
     def list_dataset_grains(self) -> list[DatasetGrain]:
         """Return the grain of each dataset, by name."""
-        return [
-            DatasetGrain(dataset_id, name, grain, timezone, bool(is_calendar), days)
-            for dataset_id, name, grain, timezone, is_calendar, days in self._rows("status.datasets")
-        ]
+        return self._list(DatasetGrain, "status.datasets")
 
     def list_plans(self) -> list[Plan]:
         """Return all jobs, by name."""
@@ -75,8 +72,7 @@ class JobReads(Reads):
 
     def list_job_holds(self) -> list[JobHold]:
         """Return all jobs, by name, with their kind and whether each is on hold."""
-        rows = self._rows("status.job_ids")
-        return [JobHold(job_id, name, kind, bool(hold)) for job_id, name, hold, kind in rows]
+        return self._list(JobHold, "status.job_ids")
 
     def is_job_held(self, job_id: int) -> bool:
         """Return whether a job is on hold."""
@@ -84,8 +80,7 @@ class JobReads(Reads):
 
     def find_hold(self, job: str, dataid: str) -> HoldLine | None:
         """Return the last hold of a job ("" as dataid) or of one work; None if the journal has none."""
-        row = self._find("explain.held_by", job=job, dataid=dataid)
-        return HoldLine(*row) if row else None
+        return self._find_one(HoldLine, "explain.held_by", job=job, dataid=dataid)
 
     def find_producer(self, dataset_id: int) -> str | None:
         """Return the job that produces a dataset, or None if its chunks come from outside."""

@@ -85,10 +85,7 @@ def find_pin(tx: Transaction, plan: Plan, source: PlanInput, dataid: str) -> Pin
     """Return the newest ready chunk of an input if it covers the work."""
     key = sort_key(dataid, Grain(plan.grain))
     row = tx.find("cover.pin", job_id=plan.job_id, position=source.position, sort_key=key)
-    if row is None:
-        return None
-    chunk, chunk_id, *rest = row
-    return Pin(source.position, chunk_id, chunk, *rest)
+    return None if row is None else Pin(*row)
 
 
 def _newest_ready(tx: Transaction, dataset_id: int, before: str) -> Pair | None:

@@ -6,6 +6,7 @@ from dataflow.model.record import names_of, record
 from dataflow.model.records import LapsedRun
 from dataflow.model.status import WorkState
 from dataflow.store.journal import JournalEntry, write_journal
+from dataflow.store.reads import record_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> None:
             tx.run("operate.acknowledge_work", work_id=revoked[0], run_id=run_id)
     names = tx.names(request.dead)
     rows = tx.rows("claim.list_lapsed", job_id=plan.job_id, any_kind=False, **tx.ids(request.killed), **names)
-    for lapsed in [_lapsed_from_row(row) for row in rows]:
+    for lapsed in [record_from(LapsedRun, row) for row in rows]:
         reason = f"run {lapsed.run_id} on {lapsed.host} died or lost its lease"
         if tx.find("claim.free_run", run_id=lapsed.run_id, reason=reason, **names) is None:
             continue
@@ -89,7 +90,7 @@ def list_lapsed(tx: Transaction, job_id: int, dead: Sequence[str]) -> list[Lapse
     names = tx.names(dead)
     rows = tx.rows("claim.list_lapsed", job_id=job_id, any_kind=True, **tx.ids([]), **names)
     rows += tx.rows("claim.list_revoked", job_id=job_id, **names)
-    return [_lapsed_from_row(row) for row in rows]
+    return [record_from(LapsedRun, row) for row in rows]
 
 
 def list_taken(tx: Transaction, taken: Taken, working: Callable[[], set[int]]) -> list[tuple[int, str]]:
@@ -101,33 +102,6 @@ def list_taken(tx: Transaction, taken: Taken, working: Callable[[], set[int]]) -
         ids = tx.ids(sorted(working()))
         found = tx.rows("claim.taken_among", alone=taken.alone, **where, **ids)
     return [(run_id, claimant) for run_id, claimant in found]
-
-
-def list_claimants(tx: Transaction, job_id: int, machine: tuple[str, str], claimant: str) -> list[str]:
-    """Return the other claimants that hold runs of a job on one boot of one host."""
-    host, boot_id = machine
-    where = {"job_id": job_id, "host": host, "boot_id": boot_id, "claimant": claimant}
-    return [row[0] for row in tx.rows("claim.list_claimants", **where)]
-
-
-def holds_runs(tx: Transaction, claimant: str) -> bool:
-    """Return whether a claimant still holds runs of any job."""
-    return tx.find("claim.held_by", claimant=claimant) is not None
-
-
-def renew(tx: Transaction, claimant: str, run_ids: Sequence[int]) -> set[int]:
-    """Renew the leases of a process's runs in one statement; return the runs it still holds."""
-    return {row[0] for row in tx.rows("claim.renew", claimant=claimant, **tx.ids(run_ids))}
-
-
-def still_held(tx: Transaction, claimant: str, run_ids: Sequence[int]) -> set[int]:
-    """Return which runs a process still holds, without renewing them."""
-    return {row[0] for row in tx.rows("claim.still_held", claimant=claimant, **tx.ids(run_ids))}
-
-
-def _lapsed_from_row(row: tuple[Any, ...]) -> LapsedRun:
-    run_id, work_id, dataid, host, claimant, has_kill_command = row
-    return LapsedRun(run_id, work_id, dataid, host, claimant, bool(has_kill_command))
 
 
 def boot_id() -> str:

@@ -19,12 +19,8 @@ if TYPE_CHECKING:
 
 def list_pins(tx: Transaction, plan: Plan, run_id: int) -> tuple[Pin, ...]:
     """Return what a run has pinned, as it is now."""
-    pins = []
-    for row in tx.rows("claim.pins_of", run_id=run_id):
-        position, chunk_id, version, dataid, location, size, checked, dirty_run_id = row
-        pin = Pin(position, chunk_id, dataid, version, location, size, checked, dirty_run_id)
-        pins.append(_with_place(tx, plan, pin))
-    return tuple(pins)
+    rows = tx.rows("claim.pins_of", run_id=run_id)
+    return tuple([_with_place(tx, plan, Pin(*row)) for row in rows])
 
 
 def pin_inputs(tx: Transaction, plan: Plan, run_id: int, dataid: str) -> tuple[Pin, ...]:
@@ -51,8 +47,7 @@ def _readable(tx: Transaction, plan: Plan, dataid: str) -> Iterator[Pin]:
         for needed in needed_by(plan, source, dataid):
             row = tx.find("claim.pin_chunk", dataset_id=source.dataset_id, dataid=needed)
             if row is not None:
-                chunk_id, version, *rest = row
-                yield Pin(source.position, chunk_id, needed, version, *rest)
+                yield Pin(source.position, row[0], needed, *row[1:])
 
 
 def pin_ready(tx: Transaction, plan: Plan, run: Run, source: PlanInput) -> tuple[Pin, ...]:

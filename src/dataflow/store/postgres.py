@@ -209,8 +209,7 @@ class PostgresDatabase:
     def write(self, verb: Callable[[PostgresTransaction], Result]) -> Result:
         return self._patiently(lambda connection: self._in_transaction(connection, verb))
 
-    def read(self, verb: Callable[[PostgresTransaction], Result]) -> Result:
-        return self._patiently(lambda connection: self._in_transaction(connection, verb))
+    read = write
 
     def stream(self, name: str, /, **parameters: Any) -> Iterator[Row]:
         text = named_for_cursor(self._queries.text(name))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 
 from dataflow import errors
 from dataflow.store.queries import SCHEMA_VERSION, newer_schema, read_migrations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from dataflow.store.queries import Queries
@@ -53,46 +55,44 @@ def upgrade(connection: Any, schema: str, queries: Queries) -> list[str]:
     """Apply the missing migrations and return their names; a new store gets all in one transaction."""
     _lock(connection)
     found = find_version(connection)
-    missing = [migration for migration in read_migrations() if migration[0] > found]
-    if found == 0:
-        with connection.transaction():
-            connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}".encode())
-            connection.execute(MIGRATION_TABLE)
-            for number, name, text in missing:
-                connection.execute(_at_once(text, queries).encode())
-                _keep(connection, number, name)
-    for number, name, text in missing if found else ():
-        if text.startswith(ONLINE):
-            for statement in _steps(text, queries):
+    for is_transaction, statements in _blocks(found, schema, queries):
+        with connection.transaction() if is_transaction else nullcontext():
+            for statement in statements:
                 connection.execute(statement.encode())
-            _keep(connection, number, name)
-        else:
-            with connection.transaction():
-                connection.execute(queries.spell(text).encode())
-                _keep(connection, number, name)
-    return [f"{number:04d}_{name}" for number, name, _ in missing]
+    return [f"{number:04d}_{name}" for number, name, _ in _missing(found)]
 
 
 def migrations_text(found: int, schema: str, queries: Queries) -> str:
-    """Return the upgrade from a version to this one, as SQL for a DBA to run with psql.
-
-    A new schema is created in one transaction. Later migrations run one by one.
-    """
-    missing = [migration for migration in read_migrations() if migration[0] > found]
-    if not missing:
+    """Return the upgrade from a version to this one, as SQL for a DBA to run with psql."""
+    if not _missing(found):
         return f"-- Schema {schema} is at {found}; nothing to do."
-    path = f"search_path = {quoted(schema)};"
-    if found == 0:
-        lines = ["BEGIN;", f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)};", f"SET LOCAL {path}"]
-        lines.append(f"{MIGRATION_TABLE};")
-        for number, name, text in missing:
-            lines += [_at_once(text, queries), _kept(number, name)]
-        return "\n".join([*lines, "COMMIT;"])
-    lines = [f"SET {path}"]
-    for number, name, text in missing:
-        body = [queries.spell(text), _kept(number, name)]
-        lines += body if text.startswith(ONLINE) else ["BEGIN;", *body, "COMMIT;"]
+    lines = [f"SET search_path = {quoted(schema)};"] if found else []
+    for is_transaction, statements in _blocks(found, schema, queries):
+        lines += ["BEGIN;", *statements, "COMMIT;"] if is_transaction else statements
     return "\n".join(lines)
+
+
+def _missing(found: int) -> list[tuple[int, str, str]]:
+    return [migration for migration in read_migrations() if migration[0] > found]
+
+
+def _blocks(found: int, schema: str, queries: Queries) -> Iterator[tuple[bool, list[str]]]:
+    """Yield the statements of an upgrade in blocks, each with whether it is one transaction.
+
+    A new schema is created in one. Later migrations run one by one, online ones without a transaction.
+    """
+    if found == 0:
+        named = quoted(schema)
+        created = [f"CREATE SCHEMA IF NOT EXISTS {named};", f"SET LOCAL search_path = {named};"]
+        created.append(f"{MIGRATION_TABLE};")
+        for number, name, text in _missing(found):
+            created += [queries.spell(text).replace(" CONCURRENTLY ", " "), _kept(number, name)]
+        yield True, created
+        return
+    for number, name, text in _missing(found):
+        body, is_online = queries.spell(text), text.startswith(ONLINE)
+        steps = [f"{step};" for step in body.split(";\n") if step.strip()] if is_online else [body]
+        yield not is_online, [*steps, _kept(number, name)]
 
 
 def _lock(connection: Any) -> None:
@@ -104,20 +104,6 @@ def _lock(connection: Any) -> None:
     connection.execute("SET lock_timeout = 0")
     while not connection.execute("SELECT pg_try_advisory_lock(hashtext('dataflow upgrade'))").fetchone()[0]:
         time.sleep(POLL_SECONDS)
-
-
-def _steps(text: str, queries: Queries) -> list[str]:
-    """The statements of an online migration."""
-    return [step for step in queries.spell(text).split(";\n") if step.strip()]
-
-
-def _at_once(text: str, queries: Queries) -> str:
-    """Return a migration as it can run inside a transaction."""
-    return queries.spell(text).replace(" CONCURRENTLY ", " ")
-
-
-def _keep(connection: Any, number: int, name: str) -> None:
-    connection.execute("INSERT INTO migration VALUES (%s, %s)", (number, name))
 
 
 def _kept(number: int, name: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataflow.model.record import record
 from dataflow.store.chunk_reads import ChunkReads
 from dataflow.store.job_reads import JobReads
-from dataflow.store.reads import Reads, time_text
+from dataflow.store.reads import Reads
 from dataflow.store.run_reads import RunReads
 from dataflow.store.work_reads import WorkReads
 
@@ -40,8 +40,7 @@ class JournalReads(Reads):
     ) -> list[JournalRow]:
         """Return lines of the journal, newest first."""
         where = {"job": job, "dataset": dataset, "dataid": dataid, "run_id": run_id}
-        rows = self._rows("reading.journal", most=most, **where)
-        return [JournalRow(row[0], time_text(row[1]), *row[2:]) for row in rows]
+        return self._list(JournalRow, "reading.journal", most=most, **where)
 
     def get_now(self) -> float:
         """Return the store's own time, in seconds since 1970."""

@@ -1,6 +1,10 @@
-"""What every group of reads shares: named queries over one database, and times as text."""
+"""What every group of reads shares: named queries over one database, and their rows as records."""
 
 from __future__ import annotations
+
+from functools import cache
+
+from dataflow.model.status import RunOutcome, WorkState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,11 +29,35 @@ class Reads:
     def _find(self, name: str, /, **parameters: Any) -> Row | None:
         return self._database.read(lambda tx: tx.find(name, **parameters))
 
+    def _list(self, kind: Callable[..., Result], name: str, /, **parameters: Any) -> list[Result]:
+        """Return the rows of a query as records."""
+        return [record_from(kind, row) for row in self._rows(name, **parameters)]
+
+    def _find_one(self, kind: Callable[..., Result], name: str, /, **parameters: Any) -> Result | None:
+        """Return the first row of a query as a record, or None."""
+        row = self._find(name, **parameters)
+        return None if row is None else record_from(kind, row)
+
     def _get(self, name: str, /, **parameters: Any) -> Any:
         """Return the one value of a query that always has a row."""
         row = self._find(name, **parameters)
         assert row is not None, name
         return row[0]
+
+
+def record_from(kind: Callable[..., Result], row: Row) -> Result:
+    """Return a record from the columns of a row, which are its first fields, in order."""
+    by_field = zip(_conversions(kind), row, strict=False)  # the last fields may have defaults
+    return kind(*[convert(value) if convert else value for convert, value in by_field])
+
+
+@cache
+def _conversions(kind: Any) -> list[Callable[[Any], Any] | None]:
+    """Return what makes the driver's values those of a record, by field: SQLite has no bool and no time."""
+    return [
+        _CONVERSIONS.get(f"{annotation} time" if name == "at" or name.endswith("_at") else annotation)
+        for name, annotation in kind.__annotations__.items()
+    ]
 
 
 def first_of(row: Row | None) -> Any:
@@ -53,3 +81,14 @@ def time_text(value: Any) -> str:
 
     text: str = value.astimezone(UTC).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z")
+
+
+_CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+    "bool": bool,
+    "WorkState": WorkState,
+    "RunOutcome": RunOutcome,
+    "float | None": lambda value: None if value is None else float(value),
+    "float time": seconds_of,
+    "str time": time_text,
+    "str | None time": lambda value: time_text(value) or None,
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 
 from dataflow import errors
 from dataflow.model.days import EVERY_DAY, has_day
@@ -50,26 +51,6 @@ def dataset_from_row(row: Row) -> Dataset:
     """Return a dataset from its columns after the id."""
     options = tuple(sorted(json.loads(row[-1]).items()))
     return Dataset(*row[:-1], options)  # type: ignore[call-arg]
-
-
-def job_from_row(
-    row: Row, inputs: Sequence[JobInput], outputs: Sequence[str], environment: Sequence[Row]
-) -> Job:
-    """Return a job from its columns after the id and its parts, without its own calendar as an input."""
-    name, schedule, start, end, catchup, timezone, ordered, *limits = row[:14]
-    return Job(
-        name,
-        tuple(item for item in inputs if item.dataset != calendar_name(name)),
-        tuple(outputs),
-        tuple((item[0], item[1]) for item in environment),
-        schedule,
-        start,
-        end,
-        bool(catchup),
-        timezone,
-        bool(ordered),
-        *limits,
-    )
 
 
 def find_dataset(tx: Transaction, name: str) -> tuple[int, Dataset] | None:
@@ -304,34 +285,31 @@ def delete_parts(tx: Transaction, job_ids: Sequence[int]) -> None:
 def _plans_from_rows(tx: Transaction, rows: Sequence[Row]) -> list[Plan]:
     """Return jobs with their parts, read for all of them at once."""
     ids = tx.ids([row[0] for row in rows])
-    inputs: dict[int, list[PlanInput]] = {}
+    inputs: defaultdict[int, list[PlanInput]] = defaultdict(list)
     for job_id, position, dataset_id, mapping, days, *dataset in tx.rows("registration.job_inputs", **ids):
         item = PlanInput(position, dataset_id, mapping, dataset_from_row(tuple(dataset)), days)
-        inputs.setdefault(job_id, []).append(item)
-    outputs: dict[int, list[PlanOutput]] = {}
+        inputs[job_id].append(item)
+    outputs: defaultdict[int, list[PlanOutput]] = defaultdict(list)
     for job_id, dataset_id, *dataset in tx.rows("registration.job_outputs", **ids):
-        outputs.setdefault(job_id, []).append(PlanOutput(dataset_id, dataset_from_row(tuple(dataset))))
-    environments: dict[int, list[Row]] = {}
-    for job_id, *variable in tx.rows("registration.job_environments", **ids):
-        environments.setdefault(job_id, []).append(tuple(variable))
-    return [
-        _plan_from_row(row, inputs.get(row[0], []), outputs.get(row[0], []), environments.get(row[0], []))
-        for row in rows
-    ]
+        outputs[job_id].append(PlanOutput(dataset_id, dataset_from_row(tuple(dataset))))
+    environments: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
+    for job_id, name, value in tx.rows("registration.job_environments", **ids):
+        environments[job_id].append((name, value))
+    return [_plan_from_row(row, inputs[row[0]], outputs[row[0]], environments[row[0]]) for row in rows]
 
 
 def _plan_from_row(
-    row: Row, inputs: Sequence[PlanInput], outputs: Sequence[PlanOutput], environment: Sequence[Row]
+    row: Row, inputs: list[PlanInput], outputs: list[PlanOutput], environment: list[tuple[str, str]]
 ) -> Plan:
-    job = job_from_row(
-        row[1:],
-        [JobInput(item.dataset.name, item.mapping) for item in inputs],
-        [item.dataset.name for item in outputs],
-        environment,
-    )
+    job_id, name, schedule, start, end, catchup, timezone, ordered, *limits = row[:15]
     grain, grain_timezone, _, script_path, revision, kind, days = row[15:]
+    calendar = calendar_name(name)  # not an input that was declared
+    declared = [item for item in inputs if item.dataset.name != calendar]
+    reads = tuple([JobInput(item.dataset.name, item.mapping) for item in declared])
+    parts = (reads, tuple([item.dataset.name for item in outputs]), tuple(environment))
+    when: Row = (schedule, start, end, bool(catchup), timezone, bool(ordered))
+    job = Job(name, *parts, *when, *limits)
     if not kind and script_path == PIPELINE:  # registered by a worker of a version that stores no kind
-        own = ("today", calendar_name(job.name))
-        kind = VIEW if any(item.dataset.name not in own for item in inputs) else DATASET
+        kind = VIEW if any(item.dataset.name != "today" for item in declared) else DATASET
     facts = (grain, grain_timezone, script_path, kind)
-    return Plan(row[0], job, revision, *facts, tuple(inputs), tuple(outputs), days)
+    return Plan(job_id, job, revision, *facts, tuple(inputs), tuple(outputs), days)

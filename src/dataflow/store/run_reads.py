@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from dataflow.model.record import record
 from dataflow.model.records import RunRow
-from dataflow.model.status import RunOutcome
-from dataflow.store.reads import Reads, first_of, seconds_of, time_text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from dataflow.store.database import Row
+from dataflow.store.reads import Reads, first_of, seconds_of
 
 
 @record
@@ -45,26 +40,16 @@ class StartedRun:
     started_at: float
 
 
-def run_from_row(row: Row) -> RunRow:
-    """Return a run from the columns of reading.run."""
-    started_at, ended_at, lease_left = row[11:14]
-    left = None if lease_left is None else float(lease_left)
-    times = (time_text(started_at), time_text(ended_at) or None, left)
-    return RunRow(*row[:4], RunOutcome(row[4]), *row[5:11], *times, *row[14:])  # type: ignore[call-arg]
-
-
 class RunReads(Reads):
     """Reads of runs."""
 
     def find_run(self, run_id: int) -> RunRow | None:
         """Return one run, or None."""
-        row = self._find("reading.run", run_id=run_id)
-        return None if row is None else run_from_row(row)
+        return self._find_one(RunRow, "reading.run", run_id=run_id)
 
     def list_runs(self, most: int = 50, job: str = "", dataid: str = "", outcome: str = "") -> list[RunRow]:
         """Return runs, newest first."""
-        rows = self._rows("reading.runs", most=most, job=job, dataid=dataid, outcome=outcome)
-        return [run_from_row(row) for row in rows]
+        return self._list(RunRow, "reading.runs", most=most, job=job, dataid=dataid, outcome=outcome)
 
     def get_newest_run_id(self) -> int:
         """Return the id of the newest run; 0 if there is none."""
@@ -72,8 +57,7 @@ class RunReads(Reads):
 
     def list_earlier_runs(self, work_id: int, run_id: int) -> list[EarlierRun]:
         """Return earlier runs of the same work since it was last DONE, newest first."""
-        rows = self._rows("reading.earlier_runs", work_id=work_id, run_id=run_id)
-        return [EarlierRun(earlier, claimant, bool(since)) for earlier, claimant, since in rows]
+        return self._list(EarlierRun, "reading.earlier_runs", work_id=work_id, run_id=run_id)
 
     def list_runs_at_work(self, job_id: int, outliving: bool) -> list[int]:
         """Return the runs of a job that may be at work; `outliving` adds what may outlive its process."""
@@ -91,18 +75,15 @@ class RunReads(Reads):
 
     def list_lapsed_runs(self) -> list[OpenRun]:
         """Return runs whose lease has lapsed and that no claim has freed yet."""
-        return [OpenRun(*row) for row in self._rows("reading.lapsed_runs")]
+        return self._list(OpenRun, "reading.lapsed_runs")
 
     def list_live_runs(self) -> list[OpenRun]:
         """Return runs whose lease is good."""
-        return [OpenRun(*row) for row in self._rows("doctor.live_runs")]
+        return self._list(OpenRun, "doctor.live_runs")
 
     def list_started_runs(self) -> list[StartedRun]:
         """Return the runs that have not ended, oldest first."""
-        return [
-            StartedRun(job_id, run_id, dataid, seconds_of(started_at))
-            for job_id, run_id, dataid, started_at in self._rows("status.open_runs")
-        ]
+        return self._list(StartedRun, "status.open_runs")
 
     def list_durations(self, job_id: int, most: int) -> list[float]:
         """Return how many seconds the last successful runs of a job took, newest first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 
 from dataflow import errors
 from dataflow.model.record import replace
@@ -103,16 +104,8 @@ class Store:
         self, dataset_id: int, name: str, pairs: Sequence[Pair], again: bool, why: str = ""
     ) -> int:
         """Publish one batch of chunks that come from outside; return how many were not ready before."""
-
-        def verb(tx: Transaction) -> int:
-            count = chunks.make_ready(tx, dataset_id, pairs, again)
-            if count:
-                self._journal_batch(
-                    tx, JournalEntry("ready", self.actor, "", name, to_state="READY", why=why), pairs, count
-                )
-            return count
-
-        return int(self._once("ready", verb))
+        entry = JournalEntry("ready", self.actor, "", name, to_state="READY", why=why)
+        return self._change(entry, pairs, lambda tx: chunks.make_ready(tx, dataset_id, pairs, again))
 
     def list_due_calendars(self, job_id: int) -> list[DueCalendar]:
         """Return the calendars among a job's inputs that have intervals to add."""
@@ -138,19 +131,22 @@ class Store:
 
     def withdraw(self, dataset_id: int, name: str, pairs: Sequence[Pair], why: str) -> int:
         """Withdraw one batch of chunks; return how many were published."""
+        entry = JournalEntry("withdraw", self.actor, "", name, to_state="PENDING", why=why)
+        return self._change(entry, pairs, lambda tx: chunks.withdraw(tx, dataset_id, pairs))
+
+    def _change(
+        self, entry: JournalEntry, pairs: Sequence[Pair], change: Callable[[Transaction], int]
+    ) -> int:
+        """Change one batch of chunks and journal how many changed; return how many."""
 
         def verb(tx: Transaction) -> int:
-            count = chunks.withdraw(tx, dataset_id, pairs)
+            count = change(tx)
             if count:
-                entry = JournalEntry("withdraw", self.actor, "", name, to_state="PENDING", why=why)
-                self._journal_batch(tx, entry, pairs, count)
+                dataid = pairs[0][0] if len(pairs) == 1 else ""
+                write_journal(tx, replace(entry, dataid=dataid, items=count))
             return count
 
-        return int(self._once("withdraw", verb))
-
-    def _journal_batch(self, tx: Transaction, entry: JournalEntry, pairs: Sequence[Pair], count: int) -> None:
-        dataid = pairs[0][0] if len(pairs) == 1 else ""
-        write_journal(tx, replace(entry, dataid=dataid, items=count))
+        return int(self._once(entry.action, verb))
 
     # the handoff
 
@@ -201,31 +197,15 @@ class Store:
             operator_moves.acknowledge(tx, ending.run.run_id, ending.run.claimant)
             return lost
 
-    def preview(
-        self, plan: Plan, request: ClaimRequest, before: Callable[[Transaction], None] | None = None
-    ) -> ClaimResult:
-        """Return what a claim would give now: `before` and the claim run and are rolled back."""
-
-        def verb(tx: Transaction) -> ClaimResult:
-            if before is not None:
-                before(tx)
-            return claims.claim(tx, plan, request)
-
-        return self._rolled_back(verb)
-
-    def rehearse(self, act: Callable[[Store], Any]) -> Any:
+    def rehearse(self, act: Callable[[Store], Result]) -> Result:
         """Return the result of `act` on a store whose verbs run in one transaction, then rolled back."""
         from dataflow.store.rehearsal import Rehearsal  # start-up: no run needs it
 
-        dialect, url = self.database.dialect, self.database.url
-        return self._rolled_back(lambda tx: act(Store(Rehearsal(tx, dialect, url), self.actor)))
-
-    def _rolled_back(self, verb: Callable[[Transaction], Result]) -> Result:
-        """Return the result of a verb whose changes are undone."""
         kept: list[Result] = []
 
         def undone(tx: Transaction) -> None:
-            kept.append(verb(tx))
+            rehearsal: Any = Rehearsal(tx, self.database.dialect, self.database.url)
+            kept.append(act(Store(rehearsal, self.actor)))
             raise _Undo
 
         try:
@@ -244,11 +224,11 @@ class Store:
 
     def renew(self, claimant: str, run_ids: Sequence[int]) -> set[int]:
         """Renew leases; return the runs that the claimant still holds."""
-        return self.database.write(lambda tx: leases.renew(tx, claimant, run_ids))
+        return self.database.write(lambda tx: _run_ids(tx, "claim.renew", claimant, run_ids))
 
     def list_held(self, claimant: str, run_ids: Sequence[int]) -> set[int]:
         """Return the runs that the claimant still holds, without renewing them."""
-        return self.database.read(lambda tx: leases.still_held(tx, claimant, run_ids))
+        return self.database.read(lambda tx: _run_ids(tx, "claim.still_held", claimant, run_ids))
 
     def list_lapsed(self, job_id: int, dead: Sequence[str]) -> list[LapsedRun]:
         """Return runs that the next claim would free, and revoked runs for a kill command to stop."""
@@ -256,11 +236,12 @@ class Store:
 
     def list_claimants(self, job_id: int, host: str, boot_id: str, claimant: str) -> list[str]:
         """Return other claimants on this machine that hold runs of a job."""
-        return self.database.read(lambda tx: leases.list_claimants(tx, job_id, (host, boot_id), claimant))
+        where = {"job_id": job_id, "host": host, "boot_id": boot_id, "claimant": claimant}
+        return [row[0] for row in self.database.read(lambda tx: tx.rows("claim.list_claimants", **where))]
 
     def holds_runs(self, claimant: str) -> bool:
         """Return whether a claimant still holds runs of any job."""
-        return self.database.read(lambda tx: leases.holds_runs(tx, claimant))
+        return self.database.read(lambda tx: tx.find("claim.held_by", claimant=claimant) is not None)
 
     def list_taken(self, taken: Taken, working: Callable[[], set[int]]) -> list[tuple[int, str]]:
         """Return earlier runs that lost their work, with claimants; of many, only those `working`."""
@@ -315,14 +296,8 @@ class Store:
         """Delete the records of versions replaced before a time that no run reads; yield their locations."""
         from dataflow.store import version_moves  # start-up: no run needs it
 
-        after: int | None = 0
-        while after is not None:
-            start = after
-
-            def verb(tx: Transaction, start: int = start) -> tuple[list[str], int | None]:
-                return version_moves.forget_replaced(tx, dataset_id, before, start, VERSION_BATCH)
-
-            places, after = self.database.write(verb)
+        limits: dict[str, Any] = {"dataset_id": dataset_id, "before": before, "most": VERSION_BATCH}
+        for places in self._in_steps(partial(version_moves.forget_replaced, **limits)):
             yield from places
 
     def purge(self, before: str, progress: Callable[[int], None] = lambda done: None) -> int:
@@ -334,20 +309,20 @@ class Store:
         embedded = self.database.dialect == "sqlite"
         most = EMBEDDED_PURGE_BATCH if embedded else BULK_BATCH
         for purge in (operator_moves.purge_runs, operator_moves.purge_journal):
-            after: int | None = 0
-            while after is not None:
-                start = after
-
-                def verb(tx: Transaction, start: int = start) -> tuple[int, int | None]:
-                    return purge(tx, before, start, most)  # noqa: B023 - called in this iteration
-
-                count, after = self.database.write(verb)
+            for count in self._in_steps(partial(purge, before=before, most=most)):
                 total += count
                 progress(total)
                 if embedded:
                     time.sleep(PURGE_PAUSE_SECONDS)
         self.database.write(lambda tx: tx.run("operate.purge_tokens", before=before))
         return total
+
+    def _in_steps(self, verb: Callable[..., tuple[Result, int | None]]) -> Iterator[Result]:
+        """Yield the results of a verb that says where to continue; each step is one transaction."""
+        after: int | None = 0
+        while after is not None:
+            result, after = self.database.write(partial(verb, after=after))
+            yield result
 
     def journal(self, entry: JournalEntry) -> None:
         """Add a line that belongs to no other move."""
@@ -356,3 +331,7 @@ class Store:
     def _once(self, action: str, verb: Callable[[Transaction], Any]) -> Any:
         token = os.urandom(16).hex()
         return self.database.write(lambda tx: operator_moves.once(tx, token, action, lambda: verb(tx)))
+
+
+def _run_ids(tx: Transaction, query: str, claimant: str, run_ids: Sequence[int]) -> set[int]:
+    return {row[0] for row in tx.rows(query, claimant=claimant, **tx.ids(run_ids))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataflow.model.record import record
 from dataflow.model.records import WorkRow
 from dataflow.model.status import WorkState
-from dataflow.store.reads import Reads, first_of, time_text
+from dataflow.store.reads import Reads, first_of, record_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,12 +58,15 @@ class OldestWork:
 
 @record
 class BadEnding:
-    """Work that is FAILED or INVALID."""
+    """Work that is FAILED or INVALID; `next` is the command that resubmits it."""
 
+    job: str
     dataid: str
-    reason: str
+    state: str
     run_id: int | None
+    reason: str
     modified_at: str
+    next: str = ""
 
 
 @record
@@ -102,21 +105,12 @@ class Readiness:
     waits: bool
 
 
-def work_from_row(row: Row) -> WorkRow:
-    """Return a work from the columns of reading.work."""
-    modified_at = time_text(row[12])
-    wait_seconds = None if row[11] is None else float(row[11])
-    flags = (WorkState(row[3]), bool(row[4]), bool(row[5]))
-    return WorkRow(*row[:3], *flags, *row[6:9], row[9] or None, row[10], wait_seconds, modified_at)  # type: ignore[call-arg]
-
-
 class WorkReads(Reads):
     """Reads of work."""
 
     def find_work(self, job_id: int, dataid: str) -> WorkRow | None:
         """Return one work, or None if no chunk has called for it."""
-        row = self._find("reading.work", job_id=job_id, dataid=dataid)
-        return None if row is None else work_from_row(row)
+        return self._find_one(WorkRow, "reading.work", job_id=job_id, dataid=dataid)
 
     def find_work_state(self, job_id: int, dataid: str) -> WorkState | None:
         """Return the state of one work, or None if no chunk has called for it."""
@@ -125,11 +119,7 @@ class WorkReads(Reads):
 
     def find_claim_flags(self, work_id: int) -> ClaimFlags | None:
         """Return what a claim checks of one work, or None if the work is gone."""
-        row = self._find("explain.flags", work_id=work_id)
-        if row is None:
-            return None
-        hold, job_hold, max_running, ordered, key = row
-        return ClaimFlags(bool(hold), bool(job_hold), max_running, bool(ordered), key)
+        return self._find_one(ClaimFlags, "explain.flags", work_id=work_id)
 
     def has_earlier_work(self, job_id: int, sort_key: str) -> bool:
         """Return whether a job has work before a sort key."""
@@ -149,8 +139,7 @@ class WorkReads(Reads):
 
     def find_first_unfinished(self, job_id: int) -> Unfinished | None:
         """Return the only work that an ordered job may do next."""
-        row = self._find("explain.first_unfinished", job_id=job_id)
-        return None if row is None else Unfinished(row[0], WorkState(row[1]), row[2])
+        return self._find_one(Unfinished, "explain.first_unfinished", job_id=job_id)
 
     def find_last_done(self, job_id: int) -> str | None:
         """Return the dataid of the newest successful run, or of any DONE work if no such run is kept."""
@@ -172,10 +161,7 @@ class WorkReads(Reads):
 
     def list_bad_endings(self, job_id: int, state: WorkState, most: int) -> list[BadEnding]:
         """Return the first FAILED or INVALID work of a job, in order."""
-        rows = self._rows("status.ended_badly", job_id=job_id, state=state.value, most=most)
-        return [
-            BadEnding(dataid, reason, run_id or None, time_text(at)) for dataid, reason, run_id, at in rows
-        ]
+        return self._list(BadEnding, "status.ended_badly", job_id=job_id, state=state.value, most=most)
 
     def list_done_dataids(self, job_id: int, most: int) -> list[str]:
         """Return the dataids of DONE work, last first."""
@@ -216,10 +202,7 @@ class WorkReads(Reads):
 
     def list_open_groups(self) -> list[OpenGroup]:
         """Count the unfinished work of all jobs by job, state and hold."""
-        return [
-            OpenGroup(job_id, state, bool(hold), count, since)
-            for job_id, state, hold, count, since in self._rows("status.open_work")
-        ]
+        return self._list(OpenGroup, "status.open_work")
 
     def list_paced_jobs(self) -> set[int]:
         """Return the ids of the jobs that read a calendar or the previous chunk of their own output."""
@@ -236,18 +219,16 @@ class WorkReads(Reads):
 
     def list_miscounted_work(self, most: int) -> list[WrongWork]:
         """Return work whose count of missing inputs is not that of its own rows."""
-        return [WrongWork(*row) for row in self._rows("doctor.miscounted_work", most=most)]
+        return self._list(WrongWork, "doctor.miscounted_work", most=most)
 
     def list_orphaned_work(self, most: int) -> list[WrongWork]:
         """Return RUNNING work whose run has ended or never existed."""
-        return [WrongWork(*row) for row in self._rows("doctor.orphaned_running", most=most)]
+        return self._list(WrongWork, "doctor.orphaned_running", most=most)
 
     def list_readiness(self, job_id: int) -> Iterator[Readiness]:
         """Stream what the store keeps about the inputs of a job's work."""
-        for dataid, state, missing, _, waits in self._database.stream(
-            "reading.kept_readiness", job_id=job_id
-        ):
-            yield Readiness(dataid, WorkState(state), missing, bool(waits))
+        for row in self._database.stream("reading.kept_readiness", job_id=job_id):
+            yield record_from(Readiness, row)
 
     def list_expected_missing(self, job_id: int) -> Iterator[tuple[str, int]]:
         """Stream each dataid that ready chunks call for, with its missing inputs; `same` inputs only."""

@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dataflow.actions.versions import VersionAt, move_version
+from dataflow.actions.names import get_dataset
+from dataflow.actions.versions import move_version
 from dataflow.errors import BadInput, DataFlowError
 from dataflow.model.location import MANIFEST
 from dataflow.model.record import record
@@ -19,6 +20,7 @@ from dataflow.pipelines.lake.manifest import Manifest, write_manifest
 from dataflow.pipelines.lake.parquet_target import FILE_SIZE, LakeWriter
 from dataflow.pipelines.lake.published_files import LakeChunk, locate_chunk
 from dataflow.store.store import Store
+from dataflow.store.version_moves import Place
 
 BATCH_ROWS = 100_000
 """Rows in memory at a time, and per row group."""
@@ -53,7 +55,7 @@ def compact(
     try:
         manifest = _rewrite(chunk, os.path.join(home, folder), file_size)
         location = os.path.join(os.path.dirname(os.path.dirname(chunk.location)), folder, MANIFEST)
-        old = VersionAt(name, chunk.dataid, chunk.version, chunk.location)
+        old = Place(get_dataset(store, name)[0], name, chunk.dataid, chunk.version, chunk.location)
         move_version(store, old, location, manifest.size, why)
     except (DataFlowError, OSError, pa.ArrowException):
         shutil.rmtree(os.path.join(home, folder), ignore_errors=True)

@@ -281,7 +281,7 @@ WHERE run_id > (SELECT max(run_id) FROM run) - 100000 AND token = :token AND end
 
 -- name: pins_of
 -- What a run reads, with the chunks as they are now.
-SELECT i.position, i.chunk_id, i.version, c.dataid, c.location, c.size, c.checked, c.dirty_run_id
+SELECT i.position, i.chunk_id, c.dataid, i.version, c.location, c.size, c.checked, c.dirty_run_id
 FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
 WHERE i.run_id = :run_id
 ORDER BY i.position

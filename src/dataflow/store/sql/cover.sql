@@ -45,6 +45,6 @@ WHERE o.job_id = :job_id AND EXISTS (
 -- name: pin
 -- The newest ready chunk of an input, if it covers the work: as a run will read it. Not looked for among the chunks,
 -- of which any number may have stopped being ready.
-SELECT c.dataid, c.chunk_id, c.version, c.location, c.size, c.checked, c.dirty_run_id
+SELECT i.position, c.chunk_id, c.dataid, c.version, c.location, c.size, c.checked, c.dirty_run_id
 FROM job_input i JOIN chunk c ON c.dataset_id = i.dataset_id AND c.sort_key = i.newest
 WHERE i.job_id = :job_id AND i.position = :position AND :sort_key <= i.reach

@@ -57,7 +57,7 @@ WHERE r.run_id = :run_id
 -- name: work
 -- One work as it stands.
 SELECT w.work_id, j.name, w.dataid, w.state, w.hold OR j.hold, w.resubmitted, w.missing, w.attempts, w.losses,
-       w.run_id, w.reason,
+       nullif(w.run_id, 0), w.reason,
        CASE WHEN w.not_before_clock = $clock_id THEN w.not_before - $lease_now WHEN w.not_before IS NOT NULL THEN 0 END,
        w.modified_at
 FROM work w JOIN job j ON j.job_id = w.job_id
@@ -149,7 +149,7 @@ SELECT $now_seconds
 
 -- name: kept_readiness
 -- What the store keeps about one job's work, for comparison with the oracle.
-SELECT w.dataid, w.state, w.missing, w.hold, w.not_before IS NOT NULL FROM work w WHERE w.job_id = :job_id
+SELECT w.dataid, w.state, w.missing, w.not_before IS NOT NULL FROM work w WHERE w.job_id = :job_id
 
 -- name: oracle
 -- The seeds' own rule, written slowly and plainly: work is called for by every ready chunk of an input; an input is

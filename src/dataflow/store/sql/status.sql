@@ -1,5 +1,5 @@
 -- name: job_ids
-SELECT job_id, name, hold, kind FROM job ORDER BY name
+SELECT job_id, name, kind, hold FROM job ORDER BY name
 
 -- name: all_work
 -- How much work each job has, done or not; from the narrowest index.
@@ -64,7 +64,7 @@ GROUP BY w.job_id
 
 -- name: ended_badly
 -- Failed or invalid work of a job, in order.
-SELECT dataid, reason, run_id, modified_at FROM work
+SELECT (SELECT name FROM job WHERE job_id = :job_id), dataid, state, nullif(run_id, 0), reason, modified_at FROM work
 WHERE job_id = :job_id AND state = :state AND state <> 'DONE' AND state <> 'RUNNING'
 ORDER BY hold, priority DESC, sort_key LIMIT :most
 
