@@ -16,7 +16,7 @@ from dataflow.cli.pipeline_settings import get_settings, installed_packages
 from dataflow.cli.progress import Progress
 from dataflow.cli.tables import show_rows
 from dataflow.config.durations import parse_option
-from dataflow.errors import DataFlowError, SchemaMismatch, StoreMissing, UsageError
+from dataflow.errors import BadInput, DataFlowError, SchemaMismatch, StoreMissing, UsageError
 from dataflow.model.record import replace
 from dataflow.model.url_text import masked_url
 from dataflow.model.wording import counted
@@ -125,6 +125,11 @@ def purge_history(args: argparse.Namespace, context: Context) -> int:
     of each work, and everything that is published or that a run reads or writes.
     """
     seconds = parse_option("--older-than", args.older_than)
+    if args.older_than.strip().isdecimal() and seconds:
+        days, short = f"{args.older_than.strip()}d", f"{args.older_than.strip()}s"
+        raise BadInput(
+            f"--older-than {args.older_than} has no unit. Write {days} for days, or {short} for seconds."
+        )
     question = f"Delete all history, logs and replaced versions in the lake older than {args.older_than}?"
     if not may_go_on(question, args.yes):
         return 1

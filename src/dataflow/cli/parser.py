@@ -130,7 +130,11 @@ def parse_options(
         options = [option_name(item) for item in unknown if item.startswith("-")]
         if not options:
             command.error("Too many arguments.")
-        hint = did_you_mean(options[0], command._option_string_actions)
+        if options[0] in command._option_string_actions:
+            command.error(f"{options[0]} belongs after the command.")
+        # Without their dashes, which would make any two look alike.
+        known = [name[2:] for name in command._option_string_actions if name.startswith("--")]
+        hint = did_you_mean(options[0].lstrip("-"), known).replace('"', '"--', 1)
         command.error(f"Unknown {plural(len(options), 'option')}: {' '.join(options)}.{hint}")
     return args
 
