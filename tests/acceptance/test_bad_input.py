@@ -159,6 +159,7 @@ def dataflow(
             "--older-than 90 has no unit. Write 90d for days, or 90s for seconds.",
         ),
         ("purge", USAGE, "--older-than"),
+        ("--password hunter2 status", USAGE, "Unknown option: --password. See: dataflow --help"),
         ("--json status", USAGE, "--json belongs after the command."),
         ("status --jsno", USAGE, 'Unknown option: --jsno. Did you mean "--json"?'),
         ("apply nowhere.toml", CONFIG, '"nowhere.toml" does not exist'),

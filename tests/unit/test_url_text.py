@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dataflow.model.url_text import list_secret_parameters, without_secret_parameters
+from dataflow.model.url_text import list_secret_parameters, without_secrets
 
 NAMES = (
     "sig", "signature", "token", "access_token", "api_key", "apikey", "key", "password", "pwd", "secret",
@@ -17,7 +17,7 @@ NAMES = (
 def test_a_parameter_named_like_a_secret_is_a_secret(name: str) -> None:
     url = f"https://store.example/a?page=2&{name}=abc%2Bdefgh&sort=by-customer#x"
     assert list_secret_parameters(url) == ["abc%2Bdefgh", "abc+defgh"]
-    assert without_secret_parameters(url) == f"https://store.example/a?page=2&{name}=***&sort=by-customer#x"
+    assert without_secrets(url) == f"https://store.example/a?page=2&{name}=***&sort=by-customer#x"
 
 
 @pytest.mark.parametrize(
@@ -25,21 +25,26 @@ def test_a_parameter_named_like_a_secret_is_a_secret(name: str) -> None:
 )
 def test_other_text_is_left_alone(url: str) -> None:
     assert list_secret_parameters(url) == []
-    assert without_secret_parameters(url) == url
+    assert without_secrets(url) == url
 
 
 def test_a_short_value_is_masked_but_not_searched_for() -> None:
     assert list_secret_parameters("https://h/a?sort_key=id") == []
-    assert without_secret_parameters("https://h/a?sort_key=id") == "https://h/a?sort_key=***"
+    assert without_secrets("https://h/a?sort_key=id") == "https://h/a?sort_key=***"
 
 
 @pytest.mark.parametrize("name", ["pass", "passphrase", "PHPSESSID", "sid", "hmac", "X-Hmac-SHA256"])
 def test_other_names_of_secrets_are_known(name: str) -> None:
-    assert (
-        without_secret_parameters(f"https://h/a?{name}=abcdefghij&page=2") == f"https://h/a?{name}=***&page=2"
-    )
+    assert without_secrets(f"https://h/a?{name}=abcdefghij&page=2") == f"https://h/a?{name}=***&page=2"
 
 
 @pytest.mark.parametrize("name", ["passenger", "inside", "side"])
 def test_names_that_only_look_like_those_of_secrets_are_shown(name: str) -> None:
     assert list_secret_parameters(f"https://h/a?{name}=abcdefghij") == []
+
+
+def test_the_password_of_a_location_is_hidden() -> None:
+    url = "https://reader:hunter2%21secret@store.example/{dataid}"
+    assert without_secrets(url) == "https://reader:***@store.example/{dataid}"
+    for plain in ("https://reader@store.example/a:b@c", "/data/a:b@c/{dataid}", "s3://bucket/a@b:c"):
+        assert without_secrets(plain) == plain

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataflow.config.declarations import JOB_KEYS
 from dataflow.config.durations import format_seconds
 from dataflow.model.record import names_of, record
-from dataflow.model.url_text import without_secret_parameters
+from dataflow.model.url_text import without_secrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,5 +97,5 @@ def _shown(field: str, value: object) -> str:
         return format_seconds(value)
     if isinstance(value, tuple):
         value = ", ".join(["=".join(item) if isinstance(item, tuple) else str(item) for item in value])
-    text = without_secret_parameters(str(value)) if field == "location" else str(value)
+    text = without_secrets(str(value)) if field == "location" else str(value)
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}… ({len(text)} characters)"

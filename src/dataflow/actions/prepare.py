@@ -21,7 +21,7 @@ from dataflow.model.grain import Grain
 from dataflow.model.location import RUN_ID, Location, run_folder
 from dataflow.model.mapping import LATEST, needed_by
 from dataflow.model.record import record
-from dataflow.model.url_text import without_secret_parameters
+from dataflow.model.url_text import without_secrets
 from dataflow.model.variable_names import may_come_from_store
 
 TYPE_CHECKING = False
@@ -244,7 +244,7 @@ def is_there(item: InputChunk) -> tuple[Verdict, str]:
     if not item.location:
         return NOT_CHECKED, f"{item.source.dataset.name} declares no location"
     if not is_local(item.location):
-        place = without_secret_parameters(item.location)
+        place = without_secrets(item.location)
         return NOT_CHECKED, f"{item.name} at {place} is not on this machine"
     if os.path.exists(item.location):
         return YES, f"{item.name} is at {item.location}"

@@ -56,6 +56,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 """Every command with its module and one line of help."""
 
+GENERAL_OPTIONS = ("--store", "--help", "-h", "--version")
 SIGPIPE_EXIT = 141
 INTERRUPTED_EXIT = 130
 INPUT_OUTPUT_EXIT = 74
@@ -128,6 +129,10 @@ def run_word(argv: list[str]) -> int:
     if word in ("", "help"):
         return _without_word(before)
     if word not in COMMANDS:
+        options = [option_name(item) for item in before if item.startswith("-")]
+        if unknown := [name for name in options if name not in GENERAL_OPTIONS]:
+            # The word may be its value, and a secret.
+            raise UsageError(f"Unknown option: {unknown[0]}. See: dataflow --help")
         from dataflow.model.wording import did_you_mean, quoted  # start-up: only this error needs it
 
         hint = did_you_mean(word, COMMANDS)

@@ -75,8 +75,10 @@ def list_secret_parameters(url: str) -> list[str]:
     return [value for values in named for value in values if len(value) >= SHORTEST_GUESSED]
 
 
-def without_secret_parameters(url: str) -> str:
-    """Return the URL with `***` for secret parameter values."""
+def without_secrets(url: str) -> str:
+    """Return the URL of a location with `***` for its password and secret parameter values."""
+    for password in list_url_passwords(url):
+        url = url.replace(f":{password}@", ":***@")
     for name, value, _ in list_parameters(url):
         if value and is_secret_name(name):
             url = url.replace(f"={value}", "=***")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from dataflow.client import ClaimedRun
@@ -96,7 +96,9 @@ def watched(claimed: ClaimedRun, cancel: Callable[[], None]) -> Iterator[None]:
     def watch() -> None:
         while not is_over.wait(WATCH_SECONDS):
             if claimed.is_over:
-                cancel()  # repeatedly: a job may have been submitted meanwhile
+                # Repeatedly: a job may have been submitted meanwhile, or this attempt may have failed.
+                with suppress(Exception):
+                    cancel()
 
     watcher = threading.Thread(target=watch, name="watch", daemon=True)
     watcher.start()
