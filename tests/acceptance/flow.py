@@ -193,7 +193,7 @@ class Flow:
         return options | {"env": self.env | (options.get("env") or {})}
 
 
-def wait_until(condition: Callable[[], object], limit_seconds: float = 30.0) -> None:
+def wait_until(condition: Callable[[], object], limit_seconds: float = 120.0) -> None:
     """Wait for something another process does; fail if it never does it."""
     until = time.monotonic() + limit_seconds
     while not condition():
