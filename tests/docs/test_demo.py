@@ -99,7 +99,7 @@ def test_pipelines_go_on_after_an_outage_and_what_they_publish_is_proven(demo: t
 @pytest.mark.full
 def test_its_output_is_short_and_without_the_talk_of_spark(demo: tuple[Project, str]) -> None:
     lines = demo[1].splitlines()
-    assert len(lines) < 170
+    assert len(lines) < 170, demo[1]
     assert not [line for line in lines if re.search(r"WARN|INFO|Exception|Traceback|log4j|jvm", line)]
 
 
