@@ -6,10 +6,7 @@ import json
 
 import pytest
 
-from dataflow.errors import ConfigError, InvalidData
-from dataflow.pipelines.handover.records import Part, Staged, TaskReport
-from dataflow.pipelines.run.dataset_run import refuse_miscounted
-from dataflow.pipelines.shape.statistics import NOTHING
+from dataflow.errors import ConfigError
 from dataflow.pipelines.show.description import describe
 from tests.pipelines.answer_server import AnswerServer, Asked, Reply
 from tests.pipelines.api_server import ApiServer, Hawk, make_bomb
@@ -155,14 +152,6 @@ def test_rows_are_found_by_the_path_of_their_key_when_fetched_and_when_read(work
         outcome = workshop.run("OrdersDatasetPipeline", DAY)
     assert outcome.error is None
     assert [row["order_id"] for row in workshop.rows("orders", DAY)] == [1, 2]
-
-
-def test_rows_are_not_published_if_the_fetched_and_read_counts_differ() -> None:
-    report = TaskReport(Staged("1", 1, 10), NOTHING, 1, 0)
-    parts = (Part(1, "part-1.json", 1, 10), Part(2, "part-2.json", 1, 10))
-    refuse_miscounted(parts[:1], report)
-    with pytest.raises(InvalidData, match="Parts 1 to 2 had 2 rows when fetched, but 1 when read"):
-        refuse_miscounted(parts, report)
 
 
 @pytest.mark.parametrize("limit", ["two", "0", "-1"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -135,6 +136,21 @@ def test_after_a_failed_page_the_next_run_continues_where_it_stopped(
     assert orders.run("OrdersDatasetPipeline", DAY).done == 1
     assert [seen.page for seen in api.seen[asked:]] == [7, 8, 9]
     assert len(orders.rows("orders", DAY)) == 95
+
+
+def test_rows_are_not_published_if_the_fetched_and_read_counts_differ(
+    orders: Workshop, api: ApiServer
+) -> None:
+    api.fail(7, "html", times=1)
+    assert isinstance(orders.run("OrdersDatasetPipeline", DAY).error, FetchError)
+    (manifest,) = orders.path.glob(".dataflow/staging/**/manifest.jsonl")
+    text = manifest.read_text()
+    assert '"rows":10,' in text
+    manifest.write_text(text.replace('"rows":10,', '"rows":11,', 1))
+    orders.resubmit("OrdersDatasetPipeline", DAY)
+    outcome = orders.run("OrdersDatasetPipeline", DAY)
+    assert re.search(r"Parts 1 to \d+ had \d+ rows when fetched, but \d+ when read", str(outcome.error))
+    assert orders.chunk("orders", DAY).version == 0
 
 
 def test_a_failed_check_names_a_source_field_that_no_row_has(orders: Workshop) -> None:

@@ -133,7 +133,7 @@ class DatasetRun(PipelineRun):
             task = StageParts(parts, shaper, writer, wanted, self._kept.left)
             (report,) = run_tasks(session, [task], tag_of(self._claimed.run_id))
             assert isinstance(report, TaskReport)
-            refuse_miscounted(parts, report)
+            _refuse_miscounted(parts, report)
             with self._counting:
                 self._rows += report.rows_read
                 self._facilities.progress.show("shaping", self._pages, self._rows, source.total)
@@ -189,7 +189,7 @@ class DatasetRun(PipelineRun):
         self.log(f"rejected {plural(judgement.rejected, 'row')}: {self._count_kept(judgement)} in {path}")
 
 
-def refuse_miscounted(parts: tuple[Part, ...], report: TaskReport) -> None:
+def _refuse_miscounted(parts: tuple[Part, ...], report: TaskReport) -> None:
     """Raises InvalidData unless as many rows were read from the parts as were counted when fetched."""
     rows = [part.rows for part in parts]
     if -1 not in rows and sum(rows) != report.rows_read:
