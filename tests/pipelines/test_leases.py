@@ -19,6 +19,7 @@ from dataflow.pipelines.postgres.writer import COPY_SLOTS
 from tests.pipelines.api_server import ApiServer
 from tests.pipelines.workshop import Workshop
 from tests.project import Project
+from tests.runjob.claimant import wait_until
 
 PIPELINES = """
     # A task in here looks up from its work once in minutes, and does not hear that its job is cancelled.
@@ -56,13 +57,6 @@ def orders(workshop: Workshop, api: ApiServer, postgres_url: str) -> Workshop:
     workshop.environ.pop("HAWK_ID")
     workshop.write("orders.py", PIPELINES)
     return workshop
-
-
-def wait_until(is_so: Callable[[], object]) -> None:
-    give_up_at = time.monotonic() + 300
-    while not is_so():
-        assert time.monotonic() < give_up_at
-        time.sleep(0.05)
 
 
 def run_and_cancel(

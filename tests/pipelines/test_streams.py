@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -26,6 +26,7 @@ from dataflow.store.opener import open_store
 from tests.pipelines.local_server import LocalServer, QuietHandler
 from tests.pipelines.workshop import Workshop
 from tests.project import Project
+from tests.runjob.claimant import wait_until
 
 EVENTS = """
     class EventsDatasetPipeline:
@@ -140,13 +141,6 @@ def give(workshop: Workshop, server: EventServer) -> Workshop:
     workshop.environ = {"API": server.origin}
     workshop.write("events.py", EVENTS)
     return workshop
-
-
-def wait_until(is_so: Callable[[], object]) -> None:
-    give_up_at = time.monotonic() + 300
-    while not is_so():
-        assert time.monotonic() < give_up_at
-        time.sleep(0.05)
 
 
 def read_all(workshop: Workshop, dataset: str) -> dict[str, list[dict[str, Any]]]:
