@@ -9,8 +9,9 @@ import tempfile
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from dataflow.pipelines.handover.connection import Connection
 from dataflow.pipelines.handover.records import Destination
-from dataflow.pipelines.postgres.table import Column, DatabaseLogin, Table
+from dataflow.pipelines.postgres.table import Column, Table
 from dataflow.pipelines.postgres.table_target import PostgresTarget
 from dataflow.pipelines.postgres.transactions import transaction
 from dataflow.pipelines.run.stage_tasks import StageFrame
@@ -61,7 +62,7 @@ def stage(frame: DataFrame, url: str, number: int) -> float:
     columns = tuple(Column(name, kind) for name, (kind, _) in COLUMNS.items())
     table = Table("public", "framed", columns)
     target = PostgresTarget(
-        DatabaseLogin("bench", url), table, Destination("framed", "1", "1", number + 1, "snapshot")
+        Connection("bench", url), table, Destination("framed", "1", "1", number + 1, "snapshot")
     )
     target.task_folder = tempfile.gettempdir()
     started = perf_counter()
@@ -75,7 +76,7 @@ def stage(frame: DataFrame, url: str, number: int) -> float:
 def write_jdbc(frame: DataFrame, url: str, table: str) -> float:
     """Seconds for the frame into a table that is there, by Spark's JDBC writer as it comes."""
     columns = ", ".join(f"{name} {kind}" for name, (kind, _) in COLUMNS.items())
-    with transaction(DatabaseLogin("bench", url)) as session:
+    with transaction(Connection("bench", url)) as session:
         session.execute(f"create table {table} ({columns})".encode())
     user, _, place = url.removeprefix("postgresql://").partition("@")
     name, _, password = user.partition(":")
@@ -86,7 +87,7 @@ def write_jdbc(frame: DataFrame, url: str, table: str) -> float:
         f"jdbc:postgresql://{place}", table, "append", options | {"driver": "org.postgresql.Driver"}
     )
     seconds = perf_counter() - started
-    with transaction(DatabaseLogin("bench", url)) as session:
+    with transaction(Connection("bench", url)) as session:
         session.execute(f"drop table {table}".encode())
     return seconds
 

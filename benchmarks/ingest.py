@@ -163,7 +163,9 @@ def _find_missing(place: Place) -> str:
         return f"{missing[0]} is not installed: pip install 'dataflow-runjob[spark]' httpx"
     if find_wheel() is None:
         return NO_POSTGRES
-    from dataflow.pipelines.spark.java import check_java  # not before its packages are known to be there
+    from dataflow.pipelines.spark.session_setup import (
+        check_java,  # not before its packages are known to be there
+    )
 
     try:
         check_java(place.environment())

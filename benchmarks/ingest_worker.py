@@ -40,7 +40,7 @@ def main() -> None:
             if outcome.done != 1:
                 raise outcome.error or DataFlowError(f"bench: {name} had nothing to do.")
             print(json.dumps([began, monotonic()]), flush=True)
-        facilities.spark.close()
+        facilities.spark.shared.stop()
 
 
 if __name__ == "__main__":

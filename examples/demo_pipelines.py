@@ -37,7 +37,7 @@ def find_missing() -> str:
     """Say in one sentence what pipelines, or this demo of them, need and lack; empty if nothing."""
     sys.path.insert(0, str(ROOT / "src"))
     from dataflow.errors import ConfigError
-    from dataflow.pipelines.spark.java import check_java
+    from dataflow.pipelines.spark.session_setup import check_java
 
     packages = [name for name in ("pyspark", "pyarrow", "duckdb") if find_spec(name) is None]
     if packages:
@@ -84,8 +84,9 @@ def fetch_and_kill(demo: Demo) -> None:
     outage = demo.folder / orders_api.OUTAGE
     print(f"   $ echo {FETCHED} > {outage.name}")
     outage.write_text(f"{FETCHED}\n")
-    print(f"   $ dataflow run {DATASET} &", flush=True)
-    process = demo.start(f"dataflow run {DATASET}", stdin=subprocess.DEVNULL)
+    print(f"   $ dataflow run {DATASET} --quiet &", flush=True)
+    # Quiet: whether it starts Spark before it is killed depends on the machine.
+    process = demo.start(f"dataflow run {DATASET} --quiet", stdin=subprocess.DEVNULL)
     wait_for_outage(demo, process)
     os.kill(process.pid, signal.SIGKILL)
     expect(process.wait() == -signal.SIGKILL, f"it should be killed, and ended with {process.returncode}")

@@ -101,6 +101,11 @@ class OrdersApi(ThreadingHTTPServer):
         if os.getppid() != self._parent:
             sys.exit()
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that was killed."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
     def is_new(self, timestamp: str, nonce: str) -> bool:
         """Return whether the request has not been seen before."""
         with self._lock:

@@ -15,6 +15,7 @@ import pytest
 from dataflow.actions.register import add_dataset
 from dataflow.model.records import Dataset
 from dataflow.secrets.cipher import encrypt
+from dataflow.store.entries import write_dataset
 from tests.acceptance.flow import Flow, family, find_guard, finish
 
 PASSPHRASE = "correct horse battery staple"
@@ -306,23 +307,44 @@ def test_a_secret_too_short_to_be_hidden_is_refused(sqlite_flow: Flow) -> None:
     assert "1234567" not in done.stderr
 
 
-def test_a_signature_in_a_location_reaches_only_the_script(sqlite_flow: Flow) -> None:
-    flow = sqlite_flow
+def test_a_secret_in_a_location_is_refused_and_not_shown(sqlite_flow: Flow) -> None:
+    url = "https://reader:hunter2@store.example/{dataid}"
+    done = sqlite_flow.dataflow("dataset", "add", "bobin", "--location", url, check=False)
+    (sqlite_flow.path / "flow.toml").write_text(f"[dataset.bobin]\nlocation = '{url}'")
+    applied = sqlite_flow.dataflow("apply", "flow.toml", "--yes", check=False)
+    assert (done.returncode, applied.returncode) == (65, 65)
+    for told in (done.stderr, applied.stderr):
+        assert "https://reader:***@store.example/{dataid}" in told
+        assert "dataflow dataset add bobin --password-stdin. Scripts get it as bobin_password." in told
+        assert "hunter2" not in told
+    assert sqlite_flow.json("dataset", "list") == []
+
+
+def test_a_secret_in_the_location_of_an_older_store_reaches_only_the_script(flow: Flow) -> None:
     flow.declare()
-    url = "https://store.example/{dataid}?sv=2026&sig=se%2Fcret-signature"
-    added = flow.dataflow("dataset", "add", "bobin", "--location", url)
+    url = "https://me:sec%2Fret-pass@store.example/{dataid}?sv=2026&sig=se%2Fcret-signature"
+    with flow.store() as store:
+        store.register(lambda tx: write_dataset(tx, Dataset("bobin", location=url)))
+        store.register(
+            lambda tx: write_dataset(tx, Dataset("bobout", location=url.replace("/{", "/{run_id}/{")))
+        )
     flow.ready("bobin", "1")
-    flow.script("loadbob.sh", 'echo "$bobin_location" | tee got; echo se/cret-signature >&2')
+    flow.script("loadbob.sh", 'echo "$bobin_location" | tee got; echo se/cret-signature sec/ret-pass >&2')
+    tried = flow.runjob("--dry-run", "loadbob.sh")
     done = flow.runjob("loadbob.sh")
-    assert flow.lines("got") == ["https://store.example/1?sv=2026&sig=se%2Fcret-signature"]
-    assert done.stdout == "https://store.example/1?sv=2026&sig=***\n"
-    told = [
-        added.stdout,
-        added.stderr,
-        done.stderr,
-        json.dumps(flow.json("journal")),
-        json.dumps(flow.json("runs")),
-    ]
+    assert flow.lines("got") == [url.replace("{dataid}", "1")]
+    shown = "https://me:***@store.example/1?sv=2026&sig=***"
+    assert done.stdout == f"{shown}\n"
+    assert f"bobin_location={shown}\n" in tried.stdout
+    told = [tried.stdout, tried.stderr, done.stderr]
+    for words in (
+        *(("dataset", "show", "bobin"), ("dataset", "list"), ("dataset", "list", "--json"), ("export",)),
+        *(("versions", "bobout", "1"), ("versions", "bobout", "1", "--json"), ("why", "loadbob", "1")),
+        *(("journal", "--json"), ("runs", "--json"), ("sql", "select * from dataset, chunk", "--json")),
+    ):
+        command = flow.dataflow(*words)
+        told += [command.stdout, command.stderr]
     told += [path.read_text() for path in (flow.path / ".dataflow/logs").iterdir()]
     told += [text for row in flow.select("SELECT answers FROM run") for text in row]
     assert "cret-signature" not in "".join(told)
+    assert "ret-pass" not in "".join(told)

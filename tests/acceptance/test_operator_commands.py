@@ -41,6 +41,18 @@ def test_ready_takes_dataids_ranges_and_files(bob: Commands) -> None:
     assert len(dataids(bob)) == 108
 
 
+def test_ready_of_what_runs_stage_advises_only_commands_that_work(bob: Commands) -> None:
+    bob.say("dataset add bobout --location out/{dataid}/{run_id}")
+    told = bob.say("ready bobout 7", code=65).err
+    assert told.endswith("How to get one from job loadbob: dataflow why loadbob DATAID\n")
+    assert "input bobin/7 is not ready" in bob.json("why", "loadbob", "7")["verdict"]
+    bob.say("job remove loadbob")
+    told = bob.say("ready bobout 7", code=65).err
+    assert told.endswith("without {run_id}: dataflow dataset add bobout --location PLACE\n")
+    bob.say("dataset add bobout --location out/{dataid}")
+    assert "1 made ready" in bob.say("ready bobout 7").err
+
+
 def test_a_range_follows_the_grain_of_the_dataset(bob: Commands) -> None:
     bob.say("dataset add days --grain daily")
     assert "3 made ready" in bob.say("ready days --from 2024-02-28 --to 2024-03-01").err

@@ -415,7 +415,7 @@ def test_why_is_an_object_with_five_answers_and_the_next_command(worked: Flow) -
     assert found["next"] == "dataflow resubmit loadbob 2.0"
     assert found["plan"] == ""
     text = worked.dataflow("why", "loadbob").stdout
-    assert text.startswith("loadbob 3.0\nPENDING: nothing blocks it: the next RunJob takes it\n")
+    assert text.startswith("loadbob 3.0\nPENDING: nothing blocks it, and the next RunJob takes it\n")
     assert text.endswith("next: RunJob ./loadbob.sh\n")
 
 

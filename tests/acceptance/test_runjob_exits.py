@@ -114,6 +114,18 @@ def test_a_cancelled_run_ends_its_script_and_gives_125(flow: Flow) -> None:
     assert flow.states() == {"1.0": "FAILED"}
 
 
+def test_a_drain_with_a_cancelled_run_counts_it_and_gives_125(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "1", "2", "3")
+    flow.script("loadbob.sh", '[ "$dataid" != 1 ] || { echo $$ > pid; exec sleep 60; }')
+    running = flow.start("--drain", "--lease", "6s", "--grace", "0.5s", "loadbob.sh")
+    flow.wait_for_pid("pid")
+    flow.dataflow("cancel", "1")
+    code, _, error = finish(running)
+    assert code == 125
+    assert "loadbob: 2 chunks done, 0 failed, 1 cancelled or lost, none left\n" in error
+
+
 def _bad_script(flow: Flow, kind: str) -> str:
     path = flow.script("loadbob.sh")
     if kind == "not executable":

@@ -74,7 +74,7 @@ def test_a_staged_dataset_cannot_be_made_ready_by_a_command(flow: Flow) -> None:
     flow.declare(STAGED)
     done = flow.dataflow("ready", "bobout", "1", check=False)
     assert done.returncode == 65
-    assert "{run_id}" in done.stderr and "dataflow mark JOB DATAID READY" in done.stderr
+    assert "{run_id}" in done.stderr and "dataflow why loadbob DATAID" in done.stderr
     assert flow.status("bobout") == {}
 
 

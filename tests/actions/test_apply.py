@@ -125,6 +125,23 @@ def test_a_file_without_the_password_does_not_remove_it(world: World, tmp_path: 
     assert world.dataset_record("orders")[1] == Dataset("orders", format="csv", encryptedpass=record)
 
 
+def test_a_secret_in_a_location_is_not_exported_and_its_mask_is_not_applied(
+    world: World, tmp_path: Path
+) -> None:
+    kept = Dataset("orders", location="https://me:hunter2@h/{dataid}?sig=hunter3&page=2")
+    world.dataset("orders", location=kept.location)
+    text = export_declarations(world.store, with_secrets=True)
+    assert "https://me:***@h/{dataid}?sig=***&page=2" in text
+    assert "hunter" not in text
+    assert told(apply_changes(world.store, declare(tmp_path, text))) == ["dataset orders unchanged"]
+    assert world.dataset_record("orders")[1] == kept
+    for changed in (text.replace("page=2", "page=3"), text.replace("dataset.orders", "dataset.copied")):
+        with pytest.raises(BadInput, match="--password-stdin") as error:
+            apply_changes(world.store, declare(tmp_path, changed))
+        assert "hunter" not in str(error.value)
+    assert world.dataset_record("orders")[1] == kept
+
+
 def test_a_changed_password_is_reported_without_showing_it(world: World, tmp_path: Path) -> None:
     one, other = (
         encrypt(word, "battery staple", "dataset:a", scrypt_n=CHEAP) for word in ("password1", "password2")

@@ -11,6 +11,15 @@ from dataflow.errors import BadInput, Conflict, UnknownName
 from dataflow.model.records import Dataset, Job, JobInput
 from tests.store.world import World
 
+SECRET_LOCATIONS = (
+    *(
+        "postgresql://user:hunter2@host/db",
+        "postgresql://host/db?password=hunter2",
+        "https://h/a?sig=hunter2",
+    ),
+    *("https://h/{dataid}?page=2&token=hunter2", "https://h/a?api_key=hunter2", "https://h/a?sig=***"),
+)
+
 
 def test_a_dataset_is_added_then_unchanged_then_changed(world: World) -> None:
     assert add_dataset(world.store, Dataset("bobin")).what == "added"
@@ -67,6 +76,11 @@ def test_all_fields_survive_the_store(world: World) -> None:
         ({"location": "/data/{dataidd}"}, r"Known: \{dataid\}, \{encoded_dataid\}, \{run_id\}"),
         ({"location": "/data/{"}, "Known"),
         ({"location": "/data/{}"}, "Known"),
+        *(
+            ({"location": location}, "location .* contains a password or another secret.*--password-stdin")
+            for location in SECRET_LOCATIONS
+        ),
+        ({"location": "https://u:hunter2@h/{dataidd}"}, "location .* contains a password"),
         ({"hostname": "a\0b"}, "hostname contains NUL"),
         ({"tablename": "a\udcffb"}, "tablename is not valid UTF-8"),
         ({"options": (("a-b", "1"), ("a.b", "2"))}, "the same variable"),
@@ -81,6 +95,14 @@ def test_an_invalid_dataset_is_refused_with_the_reason(
     assert "hunter2" not in str(error.value)
     assert sqlite_world.store.read.list_datasets() == []
     assert sqlite_world.journal() == []
+
+
+def test_a_secret_that_a_store_already_holds_does_not_block_other_changes(world: World) -> None:
+    for number, location in enumerate(SECRET_LOCATIONS):
+        name = f"old{number}"
+        world.dataset(name, location=location)
+        add_dataset(world.store, Dataset(name, format="csv"), ["format"])
+        assert world.dataset_record(name)[1] == Dataset(name, location=location, format="csv")
 
 
 def test_a_dataset_with_chunks_keeps_its_grain(world: World) -> None:

@@ -234,6 +234,31 @@ def test_a_schedule_with_chunks_keeps_its_grain(world: World) -> None:
     add_job(world.store, job("load", schedule="30 6 * * *"))
 
 
+@pytest.mark.parametrize("schedule", ["0 */6 * * *", "every 6 hours", "@once"])
+def test_a_schedule_that_never_names_the_chunks_of_an_input_is_refused(world: World, schedule: str) -> None:
+    for name, dataids in (("files", ("a.csv", "b.csv")), ("days", ("2026-08-20",)), ("empty", ())):
+        add_dataset(world.store, Dataset(name))
+        world.ready(name, *dataids)
+    for name, dataid in (("files", "b.csv"), ("days", "2026-08-20")):
+        with pytest.raises(
+            BadInput, match=f'dataids such as "{dataid}".*Leave the schedule out.*{name}:latest'
+        ):
+            add_job(world.store, job("load", name, schedule=schedule))
+        add_job(world.store, job(f"newest_{name}", f"{name}:latest", schedule=schedule))
+    add_job(world.store, job("load", "empty", schedule=schedule))
+    world.ready("empty", "c.csv")
+    assert add_job(world.store, job("load", "empty", schedule=schedule)).what == "unchanged"
+
+
+def test_a_schedule_that_names_chunks_of_its_input_is_accepted(world: World) -> None:
+    add_dataset(world.store, Dataset("moments"))
+    world.ready("moments", "2026-08-20T06:00+00:00", "test")
+    assert add_job(world.store, job("load", "moments", schedule="0 */6 * * *")).what == "added"
+    add_dataset(world.store, Dataset("only"))
+    world.ready("only", "once")
+    assert add_job(world.store, job("first", "only", schedule="@once")).what == "added"
+
+
 def test_today_is_created_when_a_job_first_reads_it(world: World) -> None:
     add_job(world.store, job("report", "today", timezone="Asia/Tokyo"))
     add_job(world.store, job("other", "today", timezone="Asia/Tokyo"))

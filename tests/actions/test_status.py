@@ -262,6 +262,35 @@ def test_work_whose_interval_has_not_ended_is_not_late(world: World) -> None:
     assert job(world, "digest").oldest is None
 
 
+def test_work_downstream_of_a_schedule_is_not_late_before_the_interval_has_ended(world: World) -> None:
+    now = world.store.read.get_now()
+    skipped, yesterday, today = (utc_text(now + day * 86400)[:10] for day in (-3, -1, 0))
+    for name in ("raw", "clean", "rates", "sums"):
+        add_dataset(world.store, Dataset(name, grain="daily"))
+    add_job(world.store, Job("load", (), ("raw",), schedule="@daily"))
+    add_job(world.store, Job("tidy", (JobInput("raw"), JobInput("rates")), ("clean",)))
+    add_job(world.store, Job("sum", (JobInput("clean"), JobInput("rates")), ("sums",)))
+    age = "UPDATE work SET called_at = '2020-01-01T00:00:00.000Z' WHERE state = 'WAITING'"
+
+    def late() -> list[str]:
+        world.poke(age)
+        return [found.job for found in get_status(world.store).list_late(3 * 86400)]
+
+    world.ready("rates", today)
+    assert late() == []  # no interval has been added yet
+    assert add_due_intervals(world.store, world.plan("load")) == 1
+    assert late() == []
+    world.ready("rates", yesterday)
+    assert late() == ["sum", "tidy"]  # load has not done what has ended
+    world.do("load", yesterday)
+    assert late() == ["sum"]  # what tidy waited for has just arrived
+    world.do("tidy", yesterday)
+    world.do("sum", yesterday)
+    assert late() == []
+    world.ready("rates", skipped)  # never comes
+    assert late() == ["sum", "tidy"]
+
+
 def test_a_run_is_late_when_it_takes_much_longer_than_usual(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1", "2")

@@ -56,7 +56,7 @@ def test_a_dataid_without_work_says_what_to_make_ready(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1.0")
     found = ask(world, "to_clean", "7.0")
-    assert found.verdict.startswith("PENDING: no chunk calls for to_clean/7.0: input raw/7.0 is not ready")
+    assert found.verdict.startswith("PENDING: no chunk calls for to_clean/7.0; input raw/7.0 is not ready")
     assert found.next == "dataflow ready raw 7.0"
 
 
@@ -72,7 +72,7 @@ def test_claimable_work_is_what_the_next_run_takes(world: World) -> None:
     found = ask(world, "to_clean")
     assert (found.dataid, found.verdict) == (
         "1.0",
-        "PENDING: nothing blocks it: the next RunJob takes it",
+        "PENDING: nothing blocks it, and the next RunJob takes it",
     )
     assert [answers(found)[name] for name in ("ready", "right", "valid", "safe")] == [
         "yes",
@@ -130,7 +130,15 @@ def test_a_missing_input_is_followed_back_to_the_first_cause(world: World) -> No
     world.chain("raw", "clean", "sums", "report")
     found = ask(world, "to_report", "1.0")
     assert found.next == "dataflow ready raw 1.0"
-    assert "job to_sums waits: input clean/1.0 is not ready: job to_clean waits" in found.verdict
+    assert found.verdict == (
+        "PENDING: no chunk calls for to_report/1.0; input sums/1.0 is not ready: job to_sums waits for "
+        "clean/1.0, and job to_clean waits for raw/1.0, which is not marked ready"
+    )
+    world.ready("raw", "1.0")
+    assert ask(world, "to_report", "1.0").verdict == (
+        "PENDING: no chunk calls for to_report/1.0; input sums/1.0 is not ready: job to_sums waits for "
+        "clean/1.0, and job to_clean is PENDING (nothing blocks it, and the next RunJob takes it)"
+    )
 
 
 def test_a_producer_at_work_can_be_followed(world: World) -> None:
@@ -138,7 +146,7 @@ def test_a_producer_at_work_can_be_followed(world: World) -> None:
     world.ready("raw", "1.0")
     run = world.take("to_clean")
     found = ask(world, "to_sums", "1.0")
-    assert f"job to_clean is RUNNING: run {run.run_id} on etl1" in found.verdict
+    assert f"job to_clean is RUNNING (run {run.run_id} on etl1" in found.verdict
     assert found.next == f"dataflow logs {run.run_id} -f"
 
 
@@ -147,7 +155,7 @@ def test_a_held_producer_must_be_released(world: World) -> None:
     world.ready("raw", "1.0")
     world.hold("to_clean", "1.0")
     found = ask(world, "to_sums", "1.0")
-    assert "job to_clean is HOLD: to_clean/1.0 is on hold" in found.verdict
+    assert "input clean/1.0 is not ready: to_clean/1.0 is on hold" in found.verdict
     assert found.next == "dataflow release to_clean 1.0"
 
 
@@ -169,6 +177,20 @@ def test_a_lagging_input_names_the_previous_chunk(world: World) -> None:
     assert "takes it" in ask(world, "cumulate", "2026-08-01").verdict
     found = ask(world, "cumulate", "2026-08-02")
     assert "input total/2026-08-01 is not ready: job cumulate is PENDING" in found.verdict
+
+
+@pytest.mark.parametrize("state", [WorkState.FAILED, WorkState.INVALID])
+def test_failed_work_names_a_hold_that_keeps_it_from_being_done_again(world: World, state: WorkState) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    run = world.do("to_clean", "1.0", RunOutcome(state), reason="exited with 3")
+    world.hold("to_clean", "1.0")
+    found = ask(world, "to_clean", "1.0")
+    told = f"{state}: run {run.run_id} on etl1: exited with 3; to_clean/1.0 is on hold (by op@desk: wait)"
+    assert found.verdict == told
+    assert found.next == "dataflow resubmit to_clean 1.0"
+    world.hold("to_clean")
+    assert "; job to_clean is on hold (by " in ask(world, "to_clean", "1.0").verdict
 
 
 def test_a_held_job_and_held_work_are_distinguished(world: World) -> None:
@@ -328,7 +350,7 @@ def test_a_retry_says_how_long_it_waits_and_what_failed(world: World) -> None:
     assert found.verdict.startswith("PENDING: It exited with 1; the next attempt is in 1")
     assert answers(found)["safe"] == "yes"
     world.advance(121)
-    told = "PENDING: It exited with 1; nothing blocks it: the next RunJob takes it"
+    told = "PENDING: It exited with 1; nothing blocks it, and the next RunJob takes it"
     assert ask(world, "to_clean").verdict == told
 
 
@@ -469,7 +491,7 @@ def test_done_work_with_a_stale_input_says_how_to_make_the_input_current(world: 
     world.ready("raw", "7", again=True)
     found = ask(world, "to_sums", "7")
     assert found.verdict.startswith("READY: already done by run ")
-    assert "; input clean/7 is not ready: job to_clean is STALE: an input has" in found.verdict
+    assert "; input clean/7 is not ready: job to_clean is STALE (an input has" in found.verdict
     assert answers(found)["ready"] == "no"
     assert found.next == ask(world, "to_clean", "7").next == "RunJob --job to_clean, followed by its script"
     world.do("to_clean", "7")
@@ -611,7 +633,7 @@ def test_an_interval_that_has_ended_is_what_the_next_run_adds(world: World) -> N
     found = ask(world, "yearly")
     assert (found.dataid, found.verdict) == (
         "2020",
-        "PENDING: no chunk calls for yearly/2020: input yearly.calendar/2020 is not ready: "
+        "PENDING: no chunk calls for yearly/2020; input yearly.calendar/2020 is not ready: "
         "its interval has ended, and the next RunJob adds it",
     )
     assert "its interval has ended" in ask(world, "yearly", "2021").verdict

@@ -17,8 +17,8 @@ from dataflow.pipelines.fetch.authentication import Grant
 from dataflow.pipelines.fetch.limits import Limits
 from dataflow.pipelines.fetch.pagination import LinkHeader, Offset, PageNumber
 from dataflow.pipelines.shape import checks
-from dataflow.pipelines.spark.java import OLDEST_JAVA
 from dataflow.pipelines.spark.session import SUPPORTED
+from dataflow.pipelines.spark.session_setup import OLDEST_JAVA
 from dataflow.pipelines.sql.macros import MACROS, TemplateInterval, build_context
 from tests.docs.pages import DOCS, list_rows, list_sections, list_spans
 

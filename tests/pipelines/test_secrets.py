@@ -9,9 +9,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from dataflow.errors import ConfigError
-from dataflow.pipelines.declare.settings import Connection
+from dataflow.pipelines.handover.connection import Connection
 from dataflow.pipelines.postgres.transactions import connect
-from dataflow.pipelines.register.databases import connect_to
 from dataflow.pipelines.show.description import describe
 from tests.pipelines.api_server import ApiServer
 from tests.pipelines.workshop import Workshop
@@ -123,7 +122,7 @@ def test_a_connection_without_a_user_can_use_its_password(
     monkeypatch.setenv("PGUSER", parts.username)
     hosts = parts.netloc.rpartition("@")[2]
     url = f"postgresql://{hosts}{parts.path}{query.format(user=parts.username)}"
-    with connect(connect_to(Connection("db", url, parts.password or "any"))) as session:
+    with connect(Connection("db", url, parts.password or "any")) as session:
         assert session.execute("select 1").fetchone() == (1,)
 
 

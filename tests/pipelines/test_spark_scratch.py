@@ -26,7 +26,7 @@ session.stop()
 
 KILLED = """
 import os, subprocess, sys
-from dataflow.pipelines.spark.java import start_java
+from dataflow.pipelines.spark.session_setup import start_java
 
 class Killed(subprocess.Popen):
     def __init__(self, *arguments, **options):

@@ -19,9 +19,9 @@ from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql import SparkSession
 
 from dataflow.errors import TargetError
+from dataflow.pipelines.handover.connection import Connection
 from dataflow.pipelines.postgres.sealed import seal
-from dataflow.pipelines.postgres.table import DatabaseLogin
-from dataflow.pipelines.spark.probe import Asked, probe_executors
+from dataflow.pipelines.spark.probe import probe_executors
 from dataflow.pipelines.spark.session_setup import LOOPBACK, list_network_options
 from tests.pipelines.api_server import ApiServer
 from tests.pipelines.warehouse import PIPELINES
@@ -86,8 +86,8 @@ def test_no_task_holds_a_password_in_any_form(workshop: Workshop, url: str, pick
             ("NamesViewPipeline", None),
         ):
             assert workshop.run(job, dataid).done == 1, workshop.said
-    sealed = seal(DatabaseLogin("warehouse", url), str(workshop.path / "probe"))
-    [executor] = probe_executors(workshop.spark, Asked((sealed,)), is_local=True)
+    sealed = seal(Connection("warehouse", url), str(workshop.path / "probe"))
+    [executor] = probe_executors(workshop.spark, [sealed], [], is_local=True)
     assert executor.databases == {"warehouse": ""}
     tasks = b"\n".join(pickled)
     assert tasks.count(b"CopyWriter") >= 2
@@ -97,11 +97,11 @@ def test_no_task_holds_a_password_in_any_form(workshop: Workshop, url: str, pick
 
 def test_a_connection_with_its_password_cannot_be_pickled() -> None:
     with pytest.raises(TypeError, match="Connection warehouse holds a password"):
-        pickle.dumps(DatabaseLogin("warehouse", "postgresql://etl:hunter2@db/x"))
+        pickle.dumps(Connection("warehouse", "postgresql://etl:hunter2@db/x"))
 
 
 def test_a_sealed_connection_needs_its_private_file_and_its_key(tmp_path: Path) -> None:
-    connection = DatabaseLogin("warehouse", f"postgresql://etl:{quote(PASSWORD)}@db/x")
+    connection = Connection("warehouse", f"postgresql://etl:{quote(PASSWORD)}@db/x")
     sealed, other = (seal(connection, str(tmp_path / "run")) for _ in range(2))
     path = Path(sealed.path)
     assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (0o600, 0o700)

@@ -16,8 +16,8 @@ import psycopg
 import pytest
 
 from dataflow.errors import ConfigError
-from dataflow.pipelines.spark.java import check_java
 from dataflow.pipelines.spark.session import SparkSettings, cause_of, list_options, start_session
+from dataflow.pipelines.spark.session_setup import check_java
 from tests.pipelines.api_server import ApiServer
 from tests.pipelines.workshop import Workshop
 from tests.postgres import find_free_port

@@ -11,8 +11,8 @@ import pytest
 
 from dataflow.cli.main import main
 from dataflow.errors import Conflict, Superseded
+from dataflow.pipelines.handover.connection import Connection
 from dataflow.pipelines.postgres.ledger import take_over
-from dataflow.pipelines.postgres.table import DatabaseLogin
 from dataflow.pipelines.postgres.transactions import transaction
 from tests.pipelines.postgres.orders import load, make_rows, make_target, query
 
@@ -62,7 +62,7 @@ def test_a_restored_store_takes_over_what_it_wrote_after_the_backup(url: str) ->
         make_target(url, 41, "d1", mode="partition", newest_run=41).begin()
     with pytest.raises(Superseded):  # this store knows that run: it is just newer
         make_target(url, 41, "d1", mode="partition", newest_run=60).begin()
-    with transaction(DatabaseLogin("warehouse", url)) as session:
+    with transaction(Connection("warehouse", url)) as session:
         assert take_over(session, "public", "orders", "1a2b", 60) == 0
         assert take_over(session, "public", "orders", "1a2b", 41) == 1
     assert query(url, "select fence, run_id from dataflow_ledger") == [(0, 0)]
@@ -84,7 +84,7 @@ def test_a_takeover_waits_for_a_run_of_the_other_store_that_is_starting(url: str
 
 
 def take_over_at_once(url: str) -> int:
-    with transaction(DatabaseLogin("warehouse", url)) as session:
+    with transaction(Connection("warehouse", url)) as session:
         return take_over(session, "public", "orders", "new", 0)
 
 

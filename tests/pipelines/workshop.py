@@ -35,7 +35,7 @@ class SharedSession(Facilities):
     """Facilities on a session that is there already."""
 
     def lend(self, session: SparkSession) -> SharedSession:
-        self.spark.shared.lend(session)
+        self.spark.shared.session = session
         return self
 
 

@@ -26,6 +26,7 @@ def aged(touched: str) -> Scenario:
 SOME_DAYS = [
     Mutant("publish.call_by_clock", "AND state IN ('WAITING', 'CLAIMABLE')", aged("marked")),
     Mutant("publish.call_by_clock", "AND run_id = 0", aged("tried")),
+    Mutant("publish.arrive", "WHEN run_id = 0", aged("tried"), instead="WHEN TRUE"),
     Mutant("publish.ready_among", "AND NOT withdrawn", flawed("withdrawn")),
     Mutant("publish.ready_among", "AND NOT stale", flawed("stale")),
     Mutant("publish.ready_among", "AND dirty_run_id IS NULL", flawed("being overwritten")),

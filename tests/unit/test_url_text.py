@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from dataflow.model.url_text import list_secret_parameters, without_secrets
+from dataflow.model.url_text import (
+    holds_secret,
+    list_location_secrets,
+    list_secret_parameters,
+    without_secrets,
+)
 
 NAMES = (
     "sig", "signature", "token", "access_token", "api_key", "apikey", "key", "password", "pwd", "secret",
@@ -48,3 +53,38 @@ def test_the_password_of_a_location_is_hidden() -> None:
     assert without_secrets(url) == "https://reader:***@store.example/{dataid}"
     for plain in ("https://reader@store.example/a:b@c", "/data/a:b@c/{dataid}", "s3://bucket/a@b:c"):
         assert without_secrets(plain) == plain
+
+
+@pytest.mark.parametrize(
+    ("location", "shown"),
+    [
+        ("https://h/a#access_token=abc", "https://h/a#access_token=***"),
+        ("jdbc:postgresql://h/d?user=u&password=x", "jdbc:postgresql://h/d?user=u&password=***"),
+        ("jdbc:sqlserver://h:1433;user=u;password=x;encrypt=true", None),
+        ("BlobEndpoint=https://h/;AccountKey=abc==", "BlobEndpoint=https://h/;AccountKey=***"),
+        ("host=h user=u password=x", "host=h user=u password=***"),
+    ],
+)
+def test_a_secret_in_any_kind_of_location_is_found(location: str, shown: str | None) -> None:
+    assert holds_secret(location)
+    assert without_secrets(location) == (shown or location.replace("=x", "=***"))
+    assert holds_secret(without_secrets(location)), "a hidden secret is no data"
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        *("", "/data/key=a/{dataid}", "s3://bucket/token=b/{dataid}", "https://reader@h/{dataid}"),
+        *("https://h/a?key={dataid}&page=2", "hdfs://name:8020/user/me@corp/{dataid}"),
+        *("postgresql://warehouse/public.orders?run={run_id}", "lake/{dataset}/dataid={encoded_dataid}"),
+    ],
+)
+def test_an_ordinary_location_holds_no_secret(location: str) -> None:
+    assert not holds_secret(location)
+    assert without_secrets(location) == location
+
+
+def test_only_long_secrets_of_a_location_are_searched_for() -> None:
+    assert list_location_secrets("https://me:hunter2hunter2@h/a?sig=abcdefgh&token=short") == [
+        *("hunter2hunter2", "hunter2hunter2", "abcdefgh", "abcdefgh")
+    ]

@@ -7,12 +7,14 @@ from dataflow.actions.register import register
 from dataflow.actions.registry_draft import Registry
 from dataflow.config.declarations import write_declarations
 from dataflow.model.record import replace
+from dataflow.model.url_text import without_secrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataflow.actions.differences import Change
     from dataflow.actions.registry_draft import Draft
     from dataflow.config.declarations import Declarations
+    from dataflow.model.records import Dataset
     from dataflow.store.store import Store
 
 
@@ -41,6 +43,7 @@ def apply_changes(store: Store, declarations: Declarations) -> list[Change]:
 def export_declarations(store: Store, with_secrets: bool = False) -> str:
     """Return all datasets and jobs as TOML; encrypted passwords only `with_secrets`."""
     datasets = [dataset for dataset in store.read.list_datasets() if not is_automatic(dataset.name)]
+    datasets = [replace(dataset, location=without_secrets(dataset.location)) for dataset in datasets]
     if not with_secrets:
         datasets = [replace(dataset, encryptedpass="") for dataset in datasets]
     return write_declarations(datasets, [plan.job for plan in store.read.list_plans()])
@@ -48,10 +51,14 @@ def export_declarations(store: Store, with_secrets: bool = False) -> str:
 
 def _draft(registry: Registry, declarations: Declarations) -> Draft:
     registry.load(declarations.datasets, declarations.jobs)
-    datasets = []
-    for dataset in declarations.datasets:
-        known = registry.datasets.get(dataset.name)
-        # A file without the password, as export writes it, must not remove the password.
-        kept = known.encryptedpass if known is not None else ""
-        datasets.append(replace(dataset, encryptedpass=dataset.encryptedpass or kept))
+    datasets = [_with_kept(dataset, registry.datasets.get(dataset.name)) for dataset in declarations.datasets]
     return registry.draft(datasets, declarations.jobs)
+
+
+def _with_kept(dataset: Dataset, known: Dataset | None) -> Dataset:
+    """Keep the secrets of a registered dataset if the file omits or masks them, as export does."""
+    if known is None:
+        return dataset
+    is_masked = dataset.location == without_secrets(known.location)
+    location = known.location if is_masked else dataset.location
+    return replace(dataset, location=location, encryptedpass=dataset.encryptedpass or known.encryptedpass)

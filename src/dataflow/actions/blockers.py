@@ -40,9 +40,9 @@ def list_blockers(case: WorkCase, work: WorkRow, run: RunRow | None) -> list[Rea
     return found + _readers(case) + _newer_snapshots(case)
 
 
-def list_job_holds(case: WorkCase) -> list[Reason]:
-    """Return the hold on the job itself, for work that does not exist yet."""
-    return _holds(case, False, case.store.read.is_job_held(case.plan.job_id))
+def list_holds(case: WorkCase, work: WorkRow | None = None) -> list[Reason]:
+    """Return the holds on the job and on its work, if that exists."""
+    return _holds(case, work is not None and work.hold, case.store.read.is_job_held(case.plan.job_id))
 
 
 def _holds(case: WorkCase, hold: bool, job_hold: bool) -> list[Reason]:

@@ -13,6 +13,7 @@ from dataflow.errors import BadInput
 from dataflow.model.grain import check_timezone, parse_grain
 from dataflow.model.record import names_of, replace
 from dataflow.model.records import Dataset
+from dataflow.model.url_text import holds_secret, without_secrets
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.store.registry import CALENDAR_SUFFIX
 
@@ -57,7 +58,8 @@ def check_dataset(dataset: Dataset, before: Dataset | None = None) -> Dataset:
     try:
         _check_texts(dataset)
         _check_mode(dataset.mode)
-        _check_location(dataset.location)
+        if before is None or dataset.location != before.location:
+            _check_location(dataset)
         _check_options(dataset.options)
         if before is None or dataset.encryptedpass != before.encryptedpass:
             _check_record(dataset.encryptedpass)
@@ -89,7 +91,14 @@ def _check_mode(mode: str) -> None:
         )
 
 
-def _check_location(location: str) -> None:
+def _check_location(dataset: Dataset) -> None:
+    location = dataset.location
+    if holds_secret(location):
+        raise BadInput(
+            f"location {quoted(without_secrets(location))} contains a password or another secret, which is "
+            "not kept in plain text. Leave it out, and store it encrypted: dataflow dataset add "
+            f"{dataset.name} --password-stdin. Scripts get it as {shell_name(dataset.name)}_password."
+        )
     for found in _BRACES.findall(location):
         field = found.strip("{}")
         if field not in FIELDS or len(found) < len(field) + 2:

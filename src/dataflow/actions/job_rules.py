@@ -221,13 +221,18 @@ def _fix(first: Dataset, other: Dataset) -> str:
     if is_automatic(other.name):
         return "Leave one of them out."
     if is_automatic(first.name) and first.grain == Grain.TEXT:
-        return (
-            f"The schedule names each interval by its first moment, which is no dataid of {other.name}. "
-            f"Leave the schedule out, and each chunk of {other.name} starts the job; or keep it and read "
-            f"what is newest at that time: {other.name}:latest."
-        )
+        return leave_out_schedule(other.name)
     change = f"dataflow dataset add {other.name} --grain {first.grain}"
     return f"If {other.name} has no chunks yet: {change}; if it has, register another dataset."
+
+
+def leave_out_schedule(dataset: str) -> str:
+    """Return what to do if a schedule has moments as dataids and an input has others."""
+    return (
+        f"The schedule names each interval by its first moment, which is no dataid of {dataset}. "
+        f"Leave the schedule out, and each chunk of {dataset} starts the job; or keep it and read "
+        f"what is newest at that time: {dataset}:latest."
+    )
 
 
 def _check_environment(job: Job, inputs: tuple[JobInput, ...]) -> None:

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from dataflow.actions.dataset_rules import refuse_automatic
 from dataflow.actions.names import get_dataset
+from dataflow.actions.next_commands import move_command, why_command
 from dataflow.errors import BadInput, StoreError
 from dataflow.model.dataid import canonical_dataid, sort_key
 from dataflow.model.grain import Grain
@@ -53,7 +54,7 @@ def make_ready(
     """
     dataset_id, dataset = get_dataset(store, dataset_name)
     refuse_automatic(dataset_name, "needs no `ready`")
-    _refuse_staged(dataset)
+    _refuse_staged(dataset, store.read.find_producer(dataset_id) if dataset.staged else None)
     batches = batches_of(dataset, dataids, "made ready")
     changed, already = in_batches(
         batches, lambda batch: store.make_ready(dataset_id, dataset_name, batch, again), progress
@@ -79,13 +80,14 @@ def in_batches(
     return changed, given - changed
 
 
-def _refuse_staged(dataset: Dataset) -> None:
+def _refuse_staged(dataset: Dataset, producer: str | None) -> None:
     if dataset.staged:
+        next_step = f"For chunks from outside, without {{run_id}}: {move_command(dataset.name)}"
+        if producer is not None:
+            next_step = f"How to get one from job {producer}: {why_command(producer)} DATAID"
         raise BadInput(
             f"Dataset {dataset.name} has {{run_id}} in its location, so only the run that wrote a chunk "
-            "knows its location and publishes it. To publish one manually: dataflow mark JOB DATAID "
-            "READY. For chunks from outside, without {run_id}: "
-            f"dataflow dataset add {dataset.name} --location PLACE"
+            f"knows its location and publishes it. {next_step}"
         )
 
 

@@ -103,20 +103,23 @@ def _why_missing(
     chunk: ChunkFacts | None,
     explain_producer: Callable[[WorkCase], Reason],
 ) -> Reason:
-    text = f"input {source.dataset.name}/{dataid} is not ready"
-    if reason := _why_not_due(case, source, dataid):
-        return replace(reason, text=f"{text}: {reason.text}")
-    if reason := _why_no_beginning(case, source, chunk):
-        return replace(reason, text=f"{text}: {reason.text}")
-    producer = case.store.read.find_producer(source.dataset_id)
-    plan = case.store.find_plan(producer) if producer else None
-    if plan is None:
-        found = f"it {why_not_ready(chunk)}" if chunk else "not marked ready"
-        return Reason(f"{text}: {found}", ready_command(source.dataset.name, dataid))
-    if chunk is not None and chunk.withdrawn:
-        return Reason(f"{text}: it was withdrawn", resubmit_command(plan.job.name, dataid))
-    reason = explain_producer(replace(case, plan=plan, dataid=dataid, depth=case.depth + 1))
-    return replace(reason, text=f"{text}: {reason.text}")
+    name = f"{source.dataset.name}/{dataid}"
+    # What a producer waits for continues its sentence.
+    text, link = (name, ", and ") if case.depth else (f"input {name} is not ready", ": ")
+    reason = _why_not_due(case, source, dataid) or _why_no_beginning(case, source, chunk)
+    if reason is None:
+        producer = case.store.read.find_producer(source.dataset_id)
+        plan = case.store.find_plan(producer) if producer else None
+        if plan is None:
+            found = f"it {why_not_ready(chunk)}" if chunk else "not marked ready"
+            if case.depth:
+                link, found = ", which ", why_not_ready(chunk) if chunk else "is not marked ready"
+            reason = Reason(found, ready_command(source.dataset.name, dataid))
+        elif chunk is not None and chunk.withdrawn:
+            reason = Reason("it was withdrawn", resubmit_command(plan.job.name, dataid))
+        else:
+            reason = explain_producer(replace(case, plan=plan, dataid=dataid, depth=case.depth + 1))
+    return replace(reason, text=f"{text}{link}{reason.text}")
 
 
 def _why_uncovered(case: WorkCase, source: PlanInput) -> Reason:

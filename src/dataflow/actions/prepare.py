@@ -68,7 +68,8 @@ class Prepared:
 
 def prepare(store: Store, plan: Plan, run: Run, project_dir: str, environment: str) -> Prepared:
     """Collect the current facts of a run and answer the five questions."""
-    if store.database.dialect == "postgres" and _may_race(plan, run):
+    may_race = bool(run.replaces) or any(not item.dataset.staged for item in plan.inputs)
+    if may_race and store.database.dialect == "postgres":
         run = store.refresh(plan, run)
     return ask(store, plan, run, project_dir, environment)
 
@@ -149,7 +150,8 @@ def answer_right(plan: Plan, dataid: str, inputs: tuple[InputChunk, ...]) -> Ans
         canonical = canonical_dataid(dataid, Grain(plan.grain), plan.timezone)
     except BadInput as error:
         return Answer(Question.RIGHT, NO, str(error))
-    parts = [(YES if canonical == dataid else NO, f"{dataid} is {_article(plan.grain)} {plan.grain} dataid")]
+    article = "an" if plan.grain == Grain.HOURLY else "a"
+    parts = [(YES if canonical == dataid else NO, f"{dataid} is {article} {plan.grain} dataid")]
     for item in inputs:
         if item.pin and (newer := item.pin.written_over_by):
             parts.append(
@@ -163,10 +165,6 @@ def answer_right(plan: Plan, dataid: str, inputs: tuple[InputChunk, ...]) -> Ans
                 then = f"{recorded} were recorded when it was published"
                 parts.append((NO, f"{item.name} has {found} bytes, but {then}"))
     return combine(Question.RIGHT, parts, "")
-
-
-def _article(grain: str) -> str:
-    return "an" if grain == Grain.HOURLY else "a"
 
 
 def answer_located(
@@ -212,10 +210,6 @@ def answer_safe(plan: Plan, run: Run, inputs: tuple[InputChunk, ...]) -> Answer:
             parts.append((NO, f"{chunk.dataset}/{run.dataid} is being consumed by run {readers}"))
     free = (YES, "no other writer or reader; passwords can be decrypted")
     return combine(Question.SAFE, parts or [free], "")
-
-
-def _may_race(plan: Plan, run: Run) -> bool:
-    return bool(run.replaces) or any(not item.dataset.staged for item in plan.inputs)
 
 
 def _input_place(

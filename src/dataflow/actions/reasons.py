@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from dataflow.actions.blockers import list_blockers, list_job_holds
+from dataflow.actions.blockers import list_blockers, list_holds
 from dataflow.actions.missing import list_missing, list_stale
 from dataflow.actions.next_commands import (
     follow_command,
@@ -69,7 +69,8 @@ def explain(case: WorkCase) -> Explanation:
             reason = replace(reason, next=stale[0].next)
         return Explanation(status, (reason, *stale), tuple(stale), (), run)
     if work.state in (WorkState.FAILED, WorkState.INVALID):
-        return Explanation(Status(work.state), (_ended(case, work, run),), (), (), run)
+        held = list_holds(case, work)  # it would stay so after the next command
+        return Explanation(Status(work.state), (_ended(case, work, run), *held), (), tuple(held), run)
     return _explain_open(case, work, run)
 
 
@@ -97,8 +98,8 @@ def _explain_uncalled(case: WorkCase) -> Explanation:
             reason = Reason(f"{text}, although all its inputs are ready", "dataflow doctor")
         return Explanation(Status.PENDING, (reason,), (), (), None)
     first = missing[0]
-    held = list_job_holds(case)
-    reasons = (Reason(f"{text}: {first.text}", first.next), *missing[1:], *held)
+    held = list_holds(case)
+    reasons = (Reason(f"{text}; {first.text}", first.next), *missing[1:], *held)
     return Explanation(Status.PENDING, reasons, tuple(missing), tuple(held), None)
 
 
@@ -114,16 +115,18 @@ def _explain_producer(case: WorkCase) -> Reason:
         reason = found.run.reason or "no reason was recorded"
         text = f"job {name} {found.status} in run {found.run.run_id} ({reason})"
         return Reason(text.replace(" INVALID", " is INVALID"), found.next)
+    if found.reasons[0].is_hold:
+        return replace(found.reasons[0], is_hold=False)
     if found.status is Status.PENDING and found.missing:
-        return Reason(f"job {name} waits: {found.missing[0].text}", found.next)
-    return Reason(f"job {name} is {found.status}: {found.reasons[0].text}", found.next)
+        return Reason(f"job {name} waits for {found.missing[0].text.removeprefix('waits for ')}", found.next)
+    return Reason(f"job {name} is {found.status} ({found.reasons[0].text})", found.next)
 
 
 def _nothing_in_the_way(case: WorkCase, work: WorkRow) -> Reason:
     first = case.store.read.find_first_claimable(case.plan.job_id)
     history = f"{work.reason.rstrip('.')}; " if work.reason else ""
     if first is None or first == case.dataid or case.plan.job.ordered:
-        text = f"{history}nothing blocks it: the next {runner(case.plan)} takes it"
+        text = f"{history}nothing blocks it, and the next {runner(case.plan)} takes it"
         return Reason(text, run_command(case.plan))
     text = f"{history}nothing blocks it, but {first} comes first"
     return Reason(text, run_command(case.plan, case.dataid))
@@ -231,5 +234,5 @@ def without_work(case: WorkCase) -> Explanation:
     """Explain a job without work."""
     reasons = list_callers(case)
     first = replace(reasons[0], text=f"job {case.plan.job.name} has no work: {reasons[0].text}")
-    held = list_job_holds(case)
+    held = list_holds(case)
     return Explanation(Status.PENDING, (first, *reasons[1:], *held), tuple(reasons), tuple(held), None)

@@ -12,12 +12,14 @@ from dataflow.actions.dataset_rules import TODAY, check_dataset, is_automatic
 from dataflow.actions.differences import UNCHANGED, Change, compare, compare_days
 from dataflow.actions.job_days import as_checked, check_days, derive_days, find_days
 from dataflow.actions.job_graph import check_cycles, check_producers
-from dataflow.actions.job_rules import check_job
+from dataflow.actions.job_rules import check_job, leave_out_schedule
 from dataflow.errors import BadInput, Conflict
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST
 from dataflow.model.record import replace
-from dataflow.model.records import Job, JobInput
+from dataflow.model.records import ON_DEMAND, Job, JobInput
+from dataflow.model.schedule import names_interval
+from dataflow.model.wording import quoted
 from dataflow.store import registry
 from dataflow.store.registry import calendar_name
 
@@ -162,6 +164,8 @@ class Registry:
         before = self.find_job(job.name)
         change = compare("job", before, checked.job)
         draft.put(change)
+        if before is None or (before.inputs, before.schedule) != (checked.job.inputs, checked.job.schedule):
+            self._check_moments(checked)
         self._draft_calendars(checked)
         self.drafted[job.name] = checked
         if self._check_job_grain(checked) or change.what != UNCHANGED:
@@ -271,6 +275,21 @@ class Registry:
             f"Dataset {before.name} has chunks whose dataids were written for {what} {old}, "
             f"so its {what} cannot become {new}. {way_out}"
         )
+
+    def _check_moments(self, checked: JobEntry) -> None:
+        """Refuse a schedule with text dataids if the chunks of an input have others: none would match."""
+        job = checked.job
+        if checked.grain != Grain.TEXT or job.schedule in ("", ON_DEMAND):
+            return
+        for item in job.inputs:
+            found = registry.list_end_dataids(self._tx, self.dataset_ids.get(item.dataset, 0))
+            if item.mapping == LATEST or not found:
+                continue
+            if not any(names_interval(job.schedule, dataid) for dataid in found):
+                raise BadInput(
+                    f"Job {job.name}: it would wait for ever for chunks of {item.dataset}, which has dataids "
+                    f"such as {quoted(found[-1])}. {leave_out_schedule(item.dataset)}"
+                )
 
     def _check_job_grain(self, checked: JobEntry) -> bool:
         """Return whether the job's grain or time zone changes; a job with work keeps its grain."""

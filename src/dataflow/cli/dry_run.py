@@ -8,6 +8,7 @@ from dataflow.actions.prepare import ask
 from dataflow.actions.why import why
 from dataflow.cli.context import Context
 from dataflow.model.records import ClaimRequest
+from dataflow.model.url_text import without_secrets
 from dataflow.runjob.environment import describe, password_variables
 from dataflow.runjob.explain import find_obstacle
 from dataflow.runjob.request import JobRequest, with_canonical_dataid
@@ -46,7 +47,8 @@ def show_claim(request: JobRequest, context: Context) -> int:
     print(f"would claim {plan.job.name} {prepared.run.dataid} and {then}")
     for answer in prepared.answers:
         print(f"  {answer.question}? {answer.answer}: {answer.evidence}")
-    for name, value in told.items():
+    for name, text in told.items():
+        value = without_secrets(text)
         print(f"  {name}={value!r}" if any(c in value for c in "\n\r\t") else f"  {name}={value}")
     if broken:
         return broken.exit_code

@@ -22,7 +22,6 @@ from dataflow.runjob.request import JobRequest
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from types import FrameType
 
     from dataflow.pipelines.declare.catalog import Catalog, Definition
     from dataflow.pipelines.declare.settings import PipelineSettings
@@ -126,7 +125,8 @@ def run_pipeline(context: Context, asked: JobRequest) -> int:
 
     settings = get_settings(context)
     _register(context, catalog, definition, settings)
-    signal.signal(signal.SIGTERM, _leave)
+    # Hands the run back as interrupted.
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     settings.secrets.add(*context.list_secrets())
     progress = PipelineProgress(asked.quiet)
     with Flow(context.config, context.store, settings.secrets) as flow, progress:
@@ -142,7 +142,7 @@ def run_pipeline(context: Context, asked: JobRequest) -> int:
             with settings.secrets.hidden_in_errors():
                 outcome = worker.run(asked.drain, asked.dataid, asked.timeout_seconds, asked.streams)
         finally:
-            facilities.spark.close()
+            facilities.spark.shared.stop()
         has_run = outcome.done or outcome.error
         if asked.drain and has_run and outcome.broken is None and not asked.quiet:
             say(f"{definition.job}: {outcome.describe(count_left(context.store, definition.job))}")
@@ -193,8 +193,3 @@ def _row(definition: Definition, catalog: Catalog, settings: PipelineSettings) -
     note = f"can never run: {flaw}" if flaw else over_note(definition)
     row = {"pipeline": definition.job} | pick(definition, "kind", "dataset", "target")
     return row | pick(timing, "schedule", "start", "end") | {"note": note}
-
-
-def _leave(number: int, _: FrameType | None) -> None:
-    """On SIGTERM, hands the run back as interrupted."""
-    sys.exit(128 + number)

@@ -109,7 +109,7 @@ def preview_pipeline(args: argparse.Namespace, context: Context) -> None:
         try:
             found = preview(outlook, facilities, args.rows)
         finally:
-            facilities.spark.close()
+            facilities.spark.shared.stop()
     found = replace(found, rejects=tuple(secrets.redact_all(found.rejects)))
     _print_preview(context, found, args.json, args.wide)
 

@@ -11,6 +11,7 @@ from dataflow.cli.options import Commands, count
 from dataflow.cli.pipeline_settings import get_settings, installed_packages
 from dataflow.cli.tables import data_columns, show_rows
 from dataflow.errors import BadInput
+from dataflow.model.url_text import without_secrets
 from dataflow.private_files import STATE_FOLDER, make_private_folder
 from dataflow.store.reads import time_text
 
@@ -49,7 +50,8 @@ def _add_statement(parser: argparse.ArgumentParser, table: str) -> None:
 def sql(args: argparse.Namespace, context: Context) -> None:
     """Runs one read-only SQL statement on the tables and views of the status store."""
     columns, rows = context.store.database.select(_statement(args, "datastatus"))
-    show_rows(*_records(columns, rows, CELL), args.json, "No rows.", args.wide)
+    shown = ([_without_secrets(value) for value in row] for row in rows)
+    show_rows(*_records(columns, shown, CELL), args.json, "No rows.", args.wide)
 
 
 def query(args: argparse.Namespace, context: Context) -> None:
@@ -66,6 +68,11 @@ def _statement(args: argparse.Namespace, table: str) -> str:
         word = args.command
         raise BadInput(f'{word} needs a statement, such as: dataflow {word} "select * from {table}"')
     return statement
+
+
+def _without_secrets(value: Any) -> Any:
+    """A value of the store; sentences hold no secrets, and `code=3` in one is none."""
+    return without_secrets(value) if isinstance(value, str) and " " not in value else value
 
 
 def _records(

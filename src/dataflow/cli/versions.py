@@ -10,6 +10,7 @@ from dataflow.cli.output import pick, to_json
 from dataflow.cli.pipeline_settings import installed_packages
 from dataflow.cli.tables import show_rows
 from dataflow.errors import Conflict
+from dataflow.model.url_text import without_secrets
 from dataflow.model.wording import counted
 
 TYPE_CHECKING = False
@@ -38,7 +39,8 @@ def add_parser(commands: Commands) -> None:
 def show_versions(args: argparse.Namespace, context: Context) -> None:
     """Lists the versions of a chunk that still exist, oldest first."""
     found = list_versions(context.store, args.dataset, args.dataid, context.config.project_dir)
-    rows = [pick(version, *COLUMNS) for version in found if version.current or not version.missing]
+    shown = [version for version in found if version.current or not version.missing]
+    rows = [pick(one, *COLUMNS) | {"location": without_secrets(one.location)} for one in shown]
     empty = f"No version of {args.dataset}/{args.dataid} is on this machine."
     show_rows(rows, COLUMNS, args.json, empty, args.wide)
     for version in found:

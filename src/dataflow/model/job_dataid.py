@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataflow.errors import BadInput
 from dataflow.model.dataid import canonical_dataid, interval_of, previous_dataid
-from dataflow.model.days import day_before
+from dataflow.model.days import day_before, days_of
 from dataflow.model.grain import Grain
+from dataflow.model.record import replace
 from dataflow.model.records import ON_DEMAND
 from dataflow.model.wording import quoted
 
@@ -55,7 +56,8 @@ def job_dataid(text: str, plan: Plan) -> str:
 def find_interval(dataid: str, plan: Plan) -> tuple[datetime, datetime] | None:
     """Return when the interval of a job's work begins and ends; None if its dataid is not a time.
 
-    A schedule decides where its intervals begin (`0 6 * * *`: at six), for other jobs the grain does.
+    A schedule decides where its intervals begin (`0 6 * * *`: at six), for other jobs the grain does. A day
+    that a schedule leaves out begins and ends at that time of day, too.
     """
     grain, schedule = Grain(plan.grain), plan.job.schedule
     has_schedule = schedule not in ("", ON_DEMAND)
@@ -72,9 +74,11 @@ def find_interval(dataid: str, plan: Plan) -> tuple[datetime, datetime] | None:
             return period
         job, by_day = plan.job, grain is Grain.DAILY
         # A fixed step counts from the start of the schedule.
-        found = named_interval(
-            Schedule(schedule, job.timezone, job.start or None, None, False, by_day), dataid
-        )
+        parsed = Schedule(schedule, job.timezone, job.start or None, None, False, by_day)
+        found = named_interval(parsed, dataid)
+        if found is None and days_of(schedule):  # a day that it leaves out, run by force
+            every_day = " ".join([*schedule.split()[:2], "* * *"])
+            found = named_interval(replace(parsed, expression=every_day), dataid) if by_day else None
     except clock.BEYOND_CALENDAR:
         return None
     if found is None:

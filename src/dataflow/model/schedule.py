@@ -77,6 +77,18 @@ def grain_of(schedule: Schedule) -> Grain:
     return calendar_of(schedule.expression)[0]
 
 
+def names_interval(expression: str, dataid: str) -> bool:
+    """Return whether a text dataid is written like those of a schedule."""
+    from dataflow.model import clock
+
+    if expression == ONCE:
+        return dataid == ONCE_DATAID
+    try:
+        return clock.minute_text(int(clock.parse_moment(dataid).timestamp())) == dataid
+    except clock.BEYOND_CALENDAR:
+        return False
+
+
 def find_start_moment(schedule: Schedule) -> float | None:
     """Return the earliest start of an interval; None if there is no limit."""
     return _bounds(schedule)[0]

@@ -12,6 +12,8 @@ _LOOSE_PASSWORD = r"(?is)(passw\w*\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s;&]*)"
 _ESCAPE = rb"%([0-9A-Fa-f]{2})"
 _SECRET_NAME = r"(?i)key|token|secret|pass(w|phrase)|pwd|sig|hmac|auth|cookie|credential|sess(ion|id)|jwt"
 _SECRET_NAME += r"|^(code|pass|sid)$"
+_PARAMETER = r"(?<=[?&;#\s])([^=?&;#/\s]+)=([^&;#\s]+)"
+_PORT = r"\d+/"
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -62,27 +64,39 @@ def is_secret_name(name: str) -> bool:
     return re.search(_SECRET_NAME, name) is not None
 
 
-def list_parameters(url: str) -> list[tuple[str, str, str]]:
-    """Return the parameters of a URL: name, value as written, and decoded value."""
-    query = url.partition("?")[2].partition("#")[0]
-    parts = [part.partition("=") for part in query.split("&")] if query else []
-    return [(percent_decode(name), value, percent_decode(value)) for name, _, value in parts]
-
-
 def list_secret_parameters(url: str) -> list[str]:
     """Return the secret values among the parameters, as written and decoded."""
-    named = [values for name, *values in list_parameters(url) if is_secret_name(name)]
-    return [value for values in named for value in values if len(value) >= SHORTEST_GUESSED]
+    query = url.partition("?")[2].partition("#")[0]
+    named = [(percent_decode(name), value) for name, _, value in (p.partition("=") for p in query.split("&"))]
+    secrets = [
+        text for name, value in named if is_secret_name(name) for text in (value, percent_decode(value))
+    ]
+    return [text for text in secrets if len(text) >= SHORTEST_GUESSED]
 
 
-def without_secrets(url: str) -> str:
-    """Return the URL of a location with `***` for its password and secret parameter values."""
-    for password in list_url_passwords(url):
-        url = url.replace(f":{password}@", ":***@")
-    for name, value, _ in list_parameters(url):
-        if value and is_secret_name(name):
-            url = url.replace(f"={value}", "=***")
-    return url
+def without_secrets(location: str, mask: str = "***") -> str:
+    """Return a location with a mask for its password and for the values of secret parameters."""
+    for password in list_url_passwords(location):
+        if not re.match(_PORT, password):  # https://host:8443/a@b only looks torn
+            location = location.replace(f":{password}@", f":{mask}@")
+
+    def hide(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        # A template's {dataid} is no secret.
+        return f"{name}={mask}" if is_secret_name(percent_decode(name)) and "{" not in value else found[0]
+
+    return re.sub(_PARAMETER, hide, location)
+
+
+def holds_secret(location: str) -> bool:
+    """Return whether a location contains a secret, or a mask in place of one."""
+    return without_secrets(location, "") != location
+
+
+def list_location_secrets(location: str) -> list[str]:
+    """Return the secrets of a location that are long enough to be searched for in other text."""
+    found = [*list_url_passwords(location), *list_secret_parameters(location)]
+    return [secret for secret in found if len(secret) >= SHORTEST_GUESSED]
 
 
 def names_password(parameter: str) -> bool:

@@ -113,12 +113,13 @@ def _exit_code(request: JobRequest, worker: Worker, report: Report, store: Store
     if tally.broken is not None:
         report.warn(str(tally.broken))
         return tally.broken.exit_code
+    if request.drain and (tally.last or tally.lost) and not worker.signal:
+        report.say(f"{request.job}: {tally.describe(count_left(store, request.job))}")
     if tally.lost:
         return LOST
     if worker.signal:
         return INTERRUPTED + worker.signal
     if request.drain and tally.last is not None:
-        report.say(f"{request.job}: {tally.describe(count_left(store, request.job))}")
         return FAILED if tally.has_failed_run else 0
     return None if tally.last is None else _code_of(tally.last)
 

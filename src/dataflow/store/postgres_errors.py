@@ -42,20 +42,18 @@ def translate(error: Exception, shown: str, is_connection: bool) -> errors.Store
             "store_encryptedpass in dataflow.toml, or set DATAFLOW_STORE or PGPASSWORD, or use ~/.pgpass."
         )
     if code == UNKNOWN_DATABASE or ("database" in lower and "does not exist" in lower):
-        return errors.StoreDenied(
-            f"The server of {shown} has no such database. "
-            f"Create it: createdb {_server(shown)}{_database(shown)}"
-        )
+        name = shown.partition("://")[2].partition("?")[0].partition("/")[2] or "DATABASE"
+        create = f"createdb {_server(shown)}{name}"
+        return errors.StoreDenied(f"The server of {shown} has no such database. Create it: {create}")
     if "no pg_hba" in lower:
         return errors.StoreDenied(
             f"The server of {shown} rejects this user from this host: {text}. "
             "Ask the DBA to add a line to pg_hba.conf."
         )
     if code == UNKNOWN_USER or ("role" in lower and "does not exist" in lower):
-        return errors.StoreDenied(
-            f"The server of {shown} does not know this user: {text}. "
-            f"Create it: createuser {_server(shown)}--pwprompt {_user(shown)}"
-        )
+        user = _authority(shown).rpartition("@")[0].partition(":")[0] or "USER"
+        how = f"createuser {_server(shown)}--pwprompt {user}"
+        return errors.StoreDenied(f"The server of {shown} does not know this user: {text}. Create it: {how}")
     if code == LACKING_RIGHT:
         return errors.StoreDenied(f"The user of {shown} lacks a privilege: {text}. Ask the DBA to grant it.")
     if is_connection and code is None and any(word in lower for word in UNTRUSTED):
@@ -80,14 +78,6 @@ def _server(shown: str) -> str:
         host, port = port, ""
     options = f"-h {host} " if host else ""
     return f"{options}-p {port} " if port else options
-
-
-def _user(shown: str) -> str:
-    return _authority(shown).rpartition("@")[0].partition(":")[0] or "USER"
-
-
-def _database(shown: str) -> str:
-    return shown.partition("://")[2].partition("?")[0].partition("/")[2] or "DATABASE"
 
 
 def _authority(shown: str) -> str:

@@ -23,10 +23,22 @@ _SHARED = {
       JOIN calendar c ON c.dataset_id = i.dataset_id AND c.expression <> 'none'
       WHERE x.work_id = w.work_id AND x.present < x.needed
         AND (NOT c.catchup OR c.due_at IS NULL OR c.due_at > $now_seconds)
-        AND w.sort_key < (SELECT max(k.sort_key) FROM chunk k WHERE k.dataset_id = c.dataset_id))"""
+        AND w.sort_key < (SELECT max(k.sort_key) FROM chunk k WHERE k.dataset_id = c.dataset_id))""",
+    "paced": """paced (job_id, calendar_id, grain) AS (
+    SELECT j.job_id, d.dataset_id, d.grain FROM calendar c
+    JOIN dataset d ON d.dataset_id = c.dataset_id
+    JOIN job_input i ON i.dataset_id = c.dataset_id AND i.mapping = 'same'
+    JOIN job j ON j.job_id = i.job_id AND j.grain = d.grain
+    WHERE c.due_at IS NOT NULL
+    UNION
+    SELECT j.job_id, p.calendar_id, p.grain FROM paced p
+    JOIN job_output o ON o.job_id = p.job_id
+    JOIN job_input i ON i.dataset_id = o.dataset_id AND i.mapping = 'same'
+    JOIN job j ON j.job_id = i.job_id AND j.grain = p.grain)""",
 }
 """Conditions that several queries share. `$was_skipped`: work `w` lacks an interval although the calendar has
-a later one and is not about to catch up."""
+a later one and is not about to catch up. `$paced`: jobs with the calendars that their work waits for, itself
+or through other jobs, and that have not ended; of one grain, so that sort keys can be compared."""
 
 
 def add_folder(path: str) -> None:

@@ -122,6 +122,11 @@ def count_chunks(tx: Transaction, dataset_id: int) -> int:
     return int(row[0]) if row else 0
 
 
+def list_end_dataids(tx: Transaction, dataset_id: int) -> list[str]:
+    """Return the first and the last dataid of a dataset's chunks."""
+    return [row[0] for row in tx.rows("registration.end_dataids", dataset_id=dataset_id)]
+
+
 def set_kinds(tx: Transaction, kinds: Mapping[str, str]) -> None:
     """Record which kind of pipeline does the work of each of these jobs."""
     for kind in dict.fromkeys(kinds.values()):

@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 
 from dataflow.pipelines.fetch.authentication import Credentials
 from dataflow.pipelines.fetch.http_source import HttpSource
-from dataflow.pipelines.fetch.pagination import BadLink, LinkHeader, list_targets
+from dataflow.pipelines.fetch.pagination import LinkHeader, list_targets
 from dataflow.pipelines.handover.records import Part
 from tests.pipelines.answer_server import AnswerServer, Asked, Reply
 from tests.pipelines.fetch.fetching import QUICK, fetch, make_rows, open_staging, refuse
@@ -126,8 +126,8 @@ def test_any_standard_header_is_parsed_completely(links: list[tuple[str, dict[st
 
 
 @given(some.text('<>;,="\\ relnxta', max_size=30))
-def test_malformed_headers_raise_only_bad_link(header: str) -> None:
+def test_malformed_headers_raise_only_value_errors(header: str) -> None:
     try:
         list_targets(header, "next")
-    except BadLink:
+    except ValueError:
         pass

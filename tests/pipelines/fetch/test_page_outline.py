@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dataflow.pipelines.fetch.page_outline import find_outline
+from dataflow.pipelines.fetch.page import find_outline
 from dataflow.pipelines.shape.json_text import parse_exactly
 
 KEYS = ("next", "meta.total", "")

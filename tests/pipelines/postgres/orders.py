@@ -9,8 +9,9 @@ from typing import Any
 import psycopg
 import pyarrow as pa
 
+from dataflow.pipelines.handover.connection import Connection
 from dataflow.pipelines.handover.records import Destination, Published, Staged
-from dataflow.pipelines.postgres.table import Column, DatabaseLogin, Options, Table
+from dataflow.pipelines.postgres.table import Column, Options, Table
 from dataflow.pipelines.postgres.table_target import PostgresTarget
 
 COLUMNS = (
@@ -50,7 +51,7 @@ def make_target(
         claim=claim,
         newest_run=newest_run,
     )
-    return PostgresTarget(DatabaseLogin("warehouse", url), table, destination, Options(**options))
+    return PostgresTarget(Connection("warehouse", url), table, destination, Options(**options))
 
 
 def make_batch(rows: Iterable[Row]) -> pa.RecordBatch:

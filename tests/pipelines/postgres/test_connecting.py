@@ -9,7 +9,7 @@ from psycopg.conninfo import make_conninfo
 
 from dataflow.errors import ConfigError, DataFlowError, TargetDenied, TargetError, TargetUnreachable
 from dataflow.model.record import replace
-from dataflow.pipelines.postgres.table import DatabaseLogin
+from dataflow.pipelines.handover.connection import Connection
 from dataflow.pipelines.postgres.transactions import transaction
 from tests.pipelines.postgres.orders import ORDERS, make_target
 from tests.postgres import find_free_port
@@ -52,7 +52,7 @@ def test_the_error_of_a_server_with_a_full_disk_is_passed_on(postgres_url: str) 
     raised = "raise exception 'could not extend file' using errcode = '53100', hint = 'Free it.';"
     with (
         pytest.raises(TargetError) as caught,
-        transaction(DatabaseLogin("warehouse", postgres_url)) as session,
+        transaction(Connection("warehouse", postgres_url)) as session,
     ):
         session.execute(f"do $$ begin {raised} end $$")
     assert type(caught.value) is TargetError

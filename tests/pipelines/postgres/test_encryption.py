@@ -8,14 +8,14 @@ import pytest
 
 from dataflow.errors import DataFlowError
 from dataflow.model.exposure import UnencryptedConnection
-from dataflow.pipelines.postgres.table import DatabaseLogin
+from dataflow.pipelines.handover.connection import Connection
 from dataflow.pipelines.postgres.transactions import transaction
 from tests.certificates import write_certificate
 from tests.tls_proxy import TlsProxy, find_outer_address
 
 
 def ask(url: str) -> None:
-    with transaction(DatabaseLogin("dwh", url)) as session:
+    with transaction(Connection("dwh", url)) as session:
         session.execute("select 1")
 
 

@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from dataflow.errors import BadInput, DataFlowError, FetchStopped
-from dataflow.pipelines.postgres.table import DatabaseLogin
+from dataflow.pipelines.handover.connection import Connection
 from dataflow.pipelines.postgres.table_source import PostgresSource
 from tests.pipelines.postgres.orders import query
 
@@ -24,7 +24,7 @@ SOON_SECONDS = 20
 
 
 def make_source(url: str, **options: Any) -> PostgresSource:
-    return PostgresSource(DatabaseLogin("warehouse", url), **options)
+    return PostgresSource(Connection("warehouse", url), **options)
 
 
 def read(source: PostgresSource, folder: Path) -> list[pa.Table]:

@@ -1338,6 +1338,7 @@ select * from teams natural join (select 1 as id, 'q' as z) x
 select name from orders where name is not null order by name collate "C" limit 3
 select id from orders where cents between symmetric 100 and -100
 select id from orders where (9223372036854775807 + id) > null::bigint
+select id, starts_with(format('%I', name), (null::numeric)::text) as a, ((null))::text as b from orders
 select name as u from orders union select 'x'
 select sum(done - local)::text from orders where done is not null and local is not null
 select max(code::char(3)), min(name::char(4)) from orders

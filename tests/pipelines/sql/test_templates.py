@@ -9,7 +9,7 @@ import pytest
 
 from dataflow.errors import BadInput
 from dataflow.pipelines.sql.macros import TemplateInterval
-from dataflow.pipelines.sql.templates import Template, render
+from dataflow.pipelines.sql.templates import render
 
 OCTOBER = datetime(2017, 10, 1, tzinfo=UTC)
 NOVEMBER = TemplateInterval(
@@ -27,7 +27,7 @@ FINANCIAL_YEAR = """{% if macros.datetime.strptime(ds, '%Y-%m-%d') <=
 def rendered(text: str, interval: TemplateInterval = NOVEMBER, **given: object) -> str:
     params = given.pop("params", None)
     constants = given.pop("constants", None)
-    return render(Template(text, "OrdersViewPipeline", "where_clause"), interval, params, constants)  # type: ignore[arg-type]
+    return render(text, "OrdersViewPipeline.where_clause", interval, params, constants)  # type: ignore[arg-type]
 
 
 def refusal(text: str, **given: object) -> str:

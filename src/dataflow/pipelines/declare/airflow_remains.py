@@ -21,7 +21,7 @@ _BY_NAME = "DataFlow finds pipelines by the names of their classes"
 
 
 class Remains:
-    """The findings of one file, and the names that must be removed with them."""
+    """What to remove from a file before DataFlow can load it; `files` are the project's, without .py."""
 
     def __init__(self, source: Source, files: Collection[str]) -> None:
         self._source = source
@@ -32,8 +32,7 @@ class Remains:
 
     def find(self) -> list[FileChange]:
         """All findings, first to last."""
-        found = [*self.find_nodes().values(), *self._find_references()]
-        return sorted(found, key=lambda one: one.line)
+        return sorted([*self.find_nodes().values(), *self._find_references()], key=lambda one: one.line)
 
     def find_nodes(self) -> dict[ast.AST, FileChange]:
         """The findings by statement; a statement that uses a removed name is removed too."""
@@ -128,11 +127,6 @@ class Remains:
         """Removes code whose effect DataFlow may not replace."""
         why = f"it uses {used} from {self.gone[used]}, which DataFlow does not have"
         self._add(node, subject, why, instead, is_lost=True)
-
-
-def find_remains(source: Source, files: Collection[str]) -> list[FileChange]:
-    """What to remove from a file before DataFlow can load it; `files` are the project's, without .py."""
-    return Remains(source, files).find()
 
 
 def explain_missing(module: str) -> str:

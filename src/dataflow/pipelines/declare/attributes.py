@@ -105,7 +105,11 @@ class Attributes:
 
     def _refuse_unknown(self) -> None:
         known = list_attributes(self._base)
-        for name, value in self._list_given():
+        owners = getattr(
+            self.thing, "__mro__", (self.thing,)
+        )  # with the classes of the project it derives from
+        given = [item for owner in owners if owner not in self._base.__mro__ for item in vars(owner).items()]
+        for name, value in given:
             # Methods and properties have __get__; they are the class's own.
             if not name.startswith("_") and name not in known and not hasattr(value, "__get__"):
                 raise self.wrong(name, f"is not an attribute of a pipeline.{self._advice(name, known)}")
@@ -120,8 +124,3 @@ class Attributes:
         if not hasattr(self.thing, "dataset_pipeline"):
             return f" Name what the view reads: dataset_pipeline = {getattr(self.thing, name)!r}."
         return " A view reads the table of its dataset_pipeline: remove it."
-
-    def _list_given(self) -> list[tuple[str, Any]]:
-        """The class's own attributes, then those it inherits from classes of the project."""
-        owners = getattr(self.thing, "__mro__", (self.thing,))
-        return [item for owner in owners if owner not in self._base.__mro__ for item in vars(owner).items()]

@@ -101,13 +101,12 @@ class Catalog:
             waiting = [one for one in waiting if one not in ready]
 
     def _add(self, definition: Definition) -> None:
-        for other in self.definitions.values():
-            for dataset in definition.outputs:
-                if dataset in other.outputs:
-                    raise BadInput(
-                        f"{definition.origin} makes {dataset}, which {other.job} "
-                        f"already makes ({other.place}). Give one of them another name."
-                    )
+        for dataset in definition.outputs:
+            if other := self.find_maker(dataset):
+                raise BadInput(
+                    f"{definition.origin} makes {dataset}, which {other.job} already makes ({other.place}). "
+                    "Give one of them another name."
+                )
         if definition.job in self.definitions:
             other = self.definitions[definition.job]
             raise BadInput(f"{definition.origin} is already defined at {other.place}. Rename one.")

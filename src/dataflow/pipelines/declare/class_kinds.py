@@ -41,9 +41,6 @@ def find_name(thing: type) -> str:
 
 def word_for(bases: Iterable[str], attributes: Iterable[str]) -> str:
     """`DatasetPipeline` or `ViewPipeline`, by the names of a class and its bases, or else by attributes."""
-    for base in bases:
-        for word in KINDS:
-            if word in base:
-                return word
     given = set(attributes)
-    return next((word for word, signs in SIGNS.items() if given.intersection(signs)), "")
+    named = [word for base in bases for word in KINDS if word in base]
+    return next(iter(named + [word for word, signs in SIGNS.items() if given.intersection(signs)]), "")

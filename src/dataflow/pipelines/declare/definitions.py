@@ -6,7 +6,7 @@ Nothing here reads files, the store or the network.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from dataflow.actions.dataset_rules import check_name
@@ -39,6 +39,7 @@ class Declared:
     __slots__ = ()
     job: str
     place: str
+    timing: Timing
     kind = ""
     inputs: tuple[JobInput, ...] = ()
     mode = "partition"
@@ -89,13 +90,8 @@ class Declared:
 
     @property
     def follows_inputs(self) -> bool:
-        """True if inputs or --dataid create its work, rather than a schedule."""
-        return False
-
-    @property
-    def fingerprint(self) -> str:
-        """Equal for equal rows from an equal source; "" if the versions of its inputs identify them."""
-        return ""
+        """True for a Python job whose inputs or --dataid create its work, rather than a schedule."""
+        return self.kind == PYTHON and not self.timing.gives_intervals
 
     def table_of(self, dataid: str) -> str:
         """The name of the table that holds a dataid."""
@@ -177,11 +173,6 @@ class JobDefinition(Declared):
     timing: Timing  # the schedule is "" for a job that only its inputs start
     place: str
 
-    @property
-    def follows_inputs(self) -> bool:
-        """True unless it has a schedule."""
-        return not self.timing.gives_intervals
-
 
 Definition = DatasetDefinition | ViewDefinition | JobDefinition
 """A pipeline or a Python job."""
@@ -206,7 +197,7 @@ def define_dataset(found: Found) -> DatasetDefinition:
         mode=get.one_of("mode", MODES),
         write=get.one_of("write", WRITES),
         partition_column=get.text("partition_column"),
-        indexes=_indexes(get),
+        indexes=tuple(_list_indexes(get)),
         comment=get.text("comment"),
         checks=get.checks(),
         rejects=rejects,
@@ -229,9 +220,8 @@ def _check_columns(get: Attributes, definition: DatasetDefinition) -> None:
     columns = [field.column for field in definition.mapped] + own
     for name in (name for index in definition.indexes for name in index):
         if name not in columns:
-            raise get.wrong(
-                "indexes", f"names the unknown column {quoted(name)}.{did_you_mean(name, columns)}"
-            )
+            hint = did_you_mean(name, columns)
+            raise get.wrong("indexes", f"names the unknown column {quoted(name)}.{hint}")
 
 
 def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[str, str]) -> ViewDefinition:
@@ -324,24 +314,21 @@ def _source(get: Attributes) -> Http | Files | TableSource:
     return found
 
 
-def _indexes(get: Attributes) -> tuple[tuple[str, ...], ...]:
-    found = []
+def _list_indexes(get: Attributes) -> Iterator[tuple[str, ...]]:
     for item in get.items("indexes", '"status"'):
         columns = (item,) if isinstance(item, str) else item
         if not isinstance(columns, (list, tuple)) or not all(isinstance(name, str) for name in columns):
             raise get.wrong(
                 "indexes", f"holds {quoted(repr(item))}, which is neither a column nor a list of columns"
             )
-        found.append(tuple(columns))
-    return tuple(found)
+        yield tuple(columns)
 
 
 def list_named(thing: Any) -> list[Any]:
     """The names in a view's `dataset_pipeline`; for a class or function, its own name."""
     given = getattr(thing, "dataset_pipeline", None)
-    return [
-        getattr(item, "__name__", item) for item in (given if isinstance(given, (list, tuple)) else [given])
-    ]
+    items = given if isinstance(given, (list, tuple)) else [given]
+    return [getattr(item, "__name__", item) for item in items]
 
 
 def _view_input(get: Attributes, name: Any, known: Mapping[str, Definition], timing: Timing) -> JobInput:

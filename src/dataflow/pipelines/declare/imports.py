@@ -117,9 +117,8 @@ def _constants_file(one: Imported) -> str:
 
 def _whole(alias: ast.alias) -> Imported:
     root, _, rest = alias.name.partition(".")
-    if root == OWN and rest in CONSTANTS:
-        return Imported(alias.asname or root, "", alias.name, CONSTANT)
-    kind = FOREIGN if root == "airflow" or (root == OWN and not is_installed(alias.name)) else OTHER
+    is_foreign = root == "airflow" or (root == OWN and not is_installed(alias.name))
+    kind = CONSTANT if root == OWN and rest in CONSTANTS else FOREIGN if is_foreign else OTHER
     return Imported(alias.asname or root, "", alias.name, kind)
 
 

@@ -9,6 +9,7 @@ import ast
 import datetime as datetimes
 import os
 import re
+import runpy
 import sys
 import traceback
 import types
@@ -16,19 +17,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from dataflow.errors import ConfigError, DataFlowError
+from dataflow.errors import DataFlowError
 from dataflow.model.record import record, replace
-from dataflow.pipelines.declare.airflow_remains import explain_missing, find_remains
+from dataflow.pipelines.declare.airflow_remains import Remains, explain_missing
 from dataflow.pipelines.declare.class_kinds import find_name, is_base, is_private, kind_by_name
 from dataflow.pipelines.declare.imports import list_siblings, replace_imports, wants_config
 from dataflow.pipelines.declare.missing_commas import find_missing_commas
-from dataflow.pipelines.declare.project_constants import (
-    CONFIG_FILE,
-    FILE,
-    Constants,
-    described,
-    load_constants,
-)
+from dataflow.pipelines.declare.project_constants import CONFIG_FILE, FILE, Constants, described
 from dataflow.pipelines.declare.source_text import Source
 
 FOLDER = "pipelines"
@@ -99,10 +94,9 @@ def load_project(project_dir: str, environ: Mapping[str, str]) -> Project:
         constants = _load_constants(project_dir, environ, FILE, problems)
         given = {"constants": constants, "datetime": datetimes.datetime}
         if has_config:
-            own = os.path.exists(os.path.join(project_dir, CONFIG_FILE))
-            given["config"] = (
-                _load_constants(project_dir, environ, CONFIG_FILE, problems) if own else constants
-            )
+            given["config"] = constants
+            if os.path.exists(os.path.join(project_dir, CONFIG_FILE)):
+                given["config"] = _load_constants(project_dir, environ, CONFIG_FILE, problems)
         found = _run_all(waiting, given, problems)
     named = tuple(
         one if one.defines else replace(one, defines=_list_defined(os.path.join(project_dir, one.path)))
@@ -114,11 +108,16 @@ def load_project(project_dir: str, environ: Mapping[str, str]) -> Project:
 def _load_constants(
     project_dir: str, environ: Mapping[str, str], file: str, problems: list[Problem]
 ) -> Constants:
+    path = os.path.join(project_dir, file)
     try:
-        return load_constants(project_dir, environ, file)
-    except ConfigError as error:
-        problems.append(Problem(file, _line_in(error.__cause__, os.path.join(project_dir, file)), str(error)))
+        values = runpy.run_path(path) if os.path.exists(path) else {}
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # sys.exit() included: the pipelines are still loaded
+        problems.append(Problem(file, _line_in(error, path), f"{path} cannot be run: {described(error)}"))
         return Constants({}, {}, file)  # not the environment's, which may differ
+    public = {name: value for name, value in values.items() if not name.startswith("_")}
+    return Constants(public, environ, file)
 
 
 def _run_all(waiting: dict[str, File], given: dict[str, Any], problems: list[Problem]) -> list[Found]:
@@ -138,7 +137,9 @@ def _run_all(waiting: dict[str, File], given: dict[str, Any], problems: list[Pro
             try:
                 exec(file.code, module.__dict__)
             except NameError as error:
-                failed[path] = _undefined(path, error)
+                # Most often a class whose own file could not be loaded.
+                unknown = "is not defined here, and no loaded file defines a pipeline of that name."
+                failed[path] = replace(_problem(path, error), reason=f"{error.name} {unknown}")
                 continue
             except KeyboardInterrupt:
                 raise
@@ -234,7 +235,7 @@ def _parse(path: str, files: list[str], problems: list[Problem]) -> ast.Module |
     except (OSError, ValueError) as error:
         problems.append(Problem(shown, 1, f"cannot be read: {error}"))
     else:
-        found = [*find_missing_commas(source), *find_remains(source, files)]
+        found = [*find_missing_commas(source), *Remains(source, files).find()]
         problems += [Problem(shown, one.line, one.problem) for one in found]
         problems += _find_twins(source.tree, shown)
         return None if found else source.tree
@@ -270,18 +271,12 @@ def _problem(path: str, error: BaseException) -> Problem:
     return Problem(shown, _line_in(error, path), words)
 
 
-def _line_in(error: BaseException | None, path: str) -> int:
+def _line_in(error: BaseException, path: str) -> int:
     """The last line of a file that led to an error."""
     if isinstance(error, SyntaxError) and error.filename == path:
         return error.lineno or 1
-    frames = traceback.extract_tb(error.__traceback__) if error else []
-    return next((frame.lineno or 1 for frame in reversed(frames) if frame.filename == path), 1)
-
-
-def _undefined(path: str, error: NameError) -> Problem:
-    """A name that no file defines, most often a class whose own file could not be loaded."""
-    reason = f"{error.name} is not defined here, and no loaded file defines a pipeline of that name."
-    return replace(_problem(path, error), reason=reason)
+    frames = reversed(traceback.extract_tb(error.__traceback__))
+    return next((frame.lineno or 1 for frame in frames if frame.filename == path), 1)
 
 
 @contextmanager

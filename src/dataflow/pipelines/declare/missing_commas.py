@@ -18,8 +18,7 @@ _JOINED = "Python joins adjacent strings"
 
 def find_missing_commas(source: Source) -> list[FileChange]:
     """Every place of a file where a comma is missing, first to last."""
-    found = [*_find_calls(source), *_find_joined(source)]
-    return sorted(found, key=lambda one: one.line)
+    return sorted([*_find_calls(source), *_find_joined(source)], key=lambda one: one.line)
 
 
 def _find_calls(source: Source) -> Iterator[FileChange]:
@@ -28,14 +27,9 @@ def _find_calls(source: Source) -> Iterator[FileChange]:
             end = source.end(node.func)
             if closing := _CLOSING.match(source.text, end):
                 end = closing.end()
-            words = _words(node.func)
-            yield FileChange(
-                source.line_at(end),
-                f"{words} Add it.",
-                "added the missing comma between two items",
-                "Python treats them as a call",
-                (Edit(end, end, ","),),
-            )
+            problem, why = f"{_words(node.func)} Add it.", "Python treats them as a call"
+            change, edit = "added the missing comma between two items", Edit(end, end, ",")
+            yield FileChange(source.line_at(end), problem, change, why, (edit,))
 
 
 def _is_data(node: ast.expr) -> bool:
@@ -94,6 +88,4 @@ def _list_assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 def _list_items(value: ast.expr) -> list[ast.expr]:
     if isinstance(value, ast.BinOp):
         return [*_list_items(value.left), *_list_items(value.right)]
-    if isinstance(value, (ast.List, ast.Tuple)):
-        return value.elts
-    return []
+    return value.elts if isinstance(value, (ast.List, ast.Tuple)) else []

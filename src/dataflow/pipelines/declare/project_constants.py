@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import runpy
 from collections.abc import Mapping
 from typing import Any
 
-from dataflow.errors import ConfigError
 from dataflow.pipelines.handover.records import FINANCIAL_YEAR
 
 FILE = "constants.py"
@@ -17,7 +14,7 @@ CONFIG_FILE = "config.py"
 class Constants:
     """Names a pipeline may use as `constants.NAME`."""
 
-    def __init__(self, values: Mapping[str, Any], environ: Mapping[str, str], file: str = FILE) -> None:
+    def __init__(self, values: Mapping[str, Any], environ: Mapping[str, str], file: str) -> None:
         self._values = values
         self._environ = environ
         self._file = file
@@ -38,21 +35,6 @@ class Constants:
         if FINANCIAL_YEAR in self._environ:
             plain.setdefault(FINANCIAL_YEAR, self._environ[FINANCIAL_YEAR])
         return plain
-
-
-def load_constants(project_dir: str, environ: Mapping[str, str], file: str = FILE) -> Constants:
-    """The constants of a project file; ConfigError if it cannot be run."""
-    values: dict[str, Any] = {}
-    path = os.path.join(project_dir, file)
-    if os.path.exists(path):
-        try:
-            values = runpy.run_path(path)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            raise ConfigError(f"{path} cannot be run: {described(error)}") from error
-    public = {name: value for name, value in values.items() if not name.startswith("_")}
-    return Constants(public, environ, file)
 
 
 def described(error: BaseException) -> str:

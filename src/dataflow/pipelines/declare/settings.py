@@ -21,11 +21,11 @@ from dataflow.config.problems import Problems
 from dataflow.config.project import PROJECT_FILE
 from dataflow.config.toml import load_toml
 from dataflow.errors import ConfigError
-from dataflow.model.record import record
 from dataflow.model.url_text import is_torn, names_password, percent_decode, split_server
 from dataflow.model.variable_names import CONNECTION_PREFIXES, list_secrets
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.declare.definitions import LAKE
+from dataflow.pipelines.handover.connection import Connection
 from dataflow.pipelines.spark.addresses import list_remote_secrets
 from dataflow.pipelines.spark.session import SparkSettings
 from dataflow.secrets.cipher import decrypt
@@ -47,27 +47,6 @@ SECRET_OPTION = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE
 SHORTEST_OPTION = 8  # `true` is not a secret, whatever the option's name
 SCHEME = re.compile(r"[\w+.-]+:/")
 KINDS = {str: "a string", bool: "true or false", dict: "a table"}
-
-
-@record
-class Connection:
-    """A connection that pipelines write to: a PostgreSQL database, or the folder of a lake."""
-
-    name: str
-    url: str  # without a password
-    password: str | None = None
-
-    _hidden = ("password",)
-
-    @property
-    def is_lake(self) -> bool:
-        """True for a folder of Parquet files, False for a database."""
-        return self.url.startswith("lake:")
-
-    @property
-    def folder(self) -> str:
-        """The folder of a lake, as written in the project."""
-        return self.url.removeprefix("lake:").removeprefix("//")
 
 
 class PipelineSettings:
@@ -101,19 +80,35 @@ class PipelineSettings:
 
     def get_connection(self, name: str) -> Connection:
         """A connection by name, with its password; ConfigError if either is missing."""
-        place = self.get_place(name)
-        if place.password is None and name in self._declared and not self._find_variable(name):
-            password = self._find_password(name, self._declared[name])
-            self.secrets.add(password)
-            return Connection(name, place.url, password)
-        return place
+        place, declared, password = self.get_place(name), self._declared.get(name, {}), None
+        if place.password is not None or self._find_variable(name):
+            return place
+        if "encryptedpass" in declared:
+            with self._asking:  # a prompt, once for all threads
+                passphrase = self._passphrase()
+            self.secrets.add(passphrase)
+            password = decrypt(declared["encryptedpass"], passphrase, bound_to_connection(name))
+        elif variable := declared.get("password_variable"):
+            password = self.environ.get(variable)
+            if not password:
+                raise ConfigError(f"Connection {name} reads its password from {variable}, which is not set.")
+        self.secrets.add(password)
+        return Connection(name, place.url, password)
 
     def get_place(self, name: str) -> Connection:
         """A connection by name, from its variable or else dataflow.toml; its password is not decrypted."""
         if variable := self._find_variable(name):
             return parse_connection(name, self.environ[variable], variable)
         if name in self._declared:
-            return _declared_connection(name, self._declared[name])
+            origin = f"{PROJECT_FILE}: connection.{name}.url"
+            found = parse_connection(name, self._declared[name]["url"], origin)
+            parameters = found.url.partition("?")[2].split("&")
+            if found.password is None and not any(map(names_password, parameters)):
+                return found
+            raise ConfigError(
+                f"{origin} contains a password. Remove it and add its encrypted form: "
+                f"dataflow secret encrypt --connection {name}"
+            )
         if name == LAKE:
             return Connection(LAKE, f"lake:{DEFAULT_LAKE}")
         if "://" in name:  # not shown: it may hold a password
@@ -144,17 +139,6 @@ class PipelineSettings:
     def _find_variable(self, name: str) -> str | None:
         return next((variable for variable in list_variables(name) if self.environ.get(variable)), None)
 
-    def _find_password(self, name: str, declared: Mapping[str, str]) -> str | None:
-        if "encryptedpass" in declared:
-            with self._asking:  # a prompt, once for all threads
-                passphrase = self._passphrase()
-            self.secrets.add(passphrase)
-            return decrypt(declared["encryptedpass"], passphrase, bound_to_connection(name))
-        variable = declared.get("password_variable")
-        if variable and not self.environ.get(variable):
-            raise ConfigError(f"Connection {name} reads its password from {variable}, which is not set.")
-        return self.environ[variable] if variable else None
-
 
 def find_secrets(project_dir: str, environ: Mapping[str, str]) -> KnownSecrets:
     """The secrets that a project's pipelines can read from variables; nothing is decrypted."""
@@ -164,20 +148,16 @@ def find_secrets(project_dir: str, environ: Mapping[str, str]) -> KnownSecrets:
         return PipelineSettings(os.devnull, environ, str).secrets
 
 
-def _declared_connection(name: str, declared: Mapping[str, str]) -> Connection:
-    found = parse_connection(name, declared["url"], f"{PROJECT_FILE}: connection.{name}.url")
-    if found.password is not None or any(map(names_password, found.url.partition("?")[2].split("&"))):
-        raise ConfigError(
-            f"{PROJECT_FILE}: connection.{name}.url contains a password. Remove it and add its encrypted "
-            f"form: dataflow secret encrypt --connection {name}"
-        )
-    return found
-
-
 def parse_connection(name: str, url: str, origin: str) -> Connection:
     """A connection parsed from a URL, with the password kept apart."""
     if url == LAKE or url.startswith("lake:"):
-        return _lake(Connection(name, url if ":" in url else f"lake:{DEFAULT_LAKE}"), origin)
+        found = Connection(name, url if ":" in url else f"lake:{DEFAULT_LAKE}")
+        if not found.folder or SCHEME.match(found.folder):  # Python would treat `s3://bucket` as a folder
+            raise ConfigError(
+                f"{origin} is not valid: a lake is a folder of this machine, or a mounted one, written as "
+                "its path: lake:/srv/lake. Object stores are not supported."
+            )
+        return found
     scheme, slashes, rest = url.partition("://")
     if not slashes or scheme.partition("+")[0] not in ("postgresql", "postgres"):
         # Not shown: a password may be anywhere in such a string.
@@ -202,16 +182,6 @@ def parse_connection(name: str, url: str, origin: str) -> Connection:
             kept.append(parameter)
     plain = f"postgresql://{user}{at}{hosts}{path}{'?' if kept else ''}{'&'.join(kept)}"
     return Connection(name, plain, password)
-
-
-def _lake(connection: Connection, origin: str) -> Connection:
-    """ConfigError for a lake that is not a folder: Python would treat `s3://bucket` as a folder name."""
-    if not connection.folder or SCHEME.match(connection.folder):
-        raise ConfigError(
-            f"{origin} is not valid: a lake is a folder of this machine, or a mounted one, written as "
-            "its path: lake:/srv/lake. Object stores are not supported."
-        )
-    return connection
 
 
 def list_variables(name: str) -> list[str]:

@@ -19,14 +19,7 @@ from dataflow.pipelines.fetch.authentication import CLIENT_AUTHS, NOBODY, Creden
 from dataflow.pipelines.fetch.file_source import get_kind
 from dataflow.pipelines.fetch.http_source import HttpSource
 from dataflow.pipelines.fetch.limits import Limits
-from dataflow.pipelines.fetch.pagination import (
-    Cursor,
-    LinkHeader,
-    NextLink,
-    Offset,
-    PageNumber,
-    Pagination,
-)
+from dataflow.pipelines.fetch.pagination import Cursor, LinkHeader, NextLink, Offset, PageNumber, Pagination
 from dataflow.pipelines.fetch.proxies import find_proxies, parse_proxy
 
 next_link = NextLink
@@ -134,10 +127,7 @@ class Http:
         return tuple(_filled(one, dataid, span) for one in parameters if _OF_INTERVAL.fullmatch(one))
 
     def check(self) -> None:
-        """BadInput for a part of the wrong type, or an unknown name in braces in the URL.
-
-        With an unknown name every interval would get the same rows.
-        """
+        """BadInput for a part of the wrong type, or an unknown name in braces in the URL."""
         _check_text("the URL", self.url)
         _check_made("pages", self.pages, Pagination, _PAGES)
         _check_made("auth", self.auth, Auth | None, _AUTHS)
@@ -146,13 +136,17 @@ class Http:
             raise BadInput("pages has size_parameter but no size of 1 or more.")
         if self.nan not in ("", "null"):
             raise BadInput(f'nan={self.nan!r} is unknown: write nan="null", or omit it.')
-        if self.proxy is not None:
-            _check_proxy(self.proxy)
+        if not isinstance(self.proxy, str | None):
+            raise BadInput('proxy must be a string: the URL of a proxy, or "" for none.')
+        if self.proxy:
+            parse_proxy(self.proxy, "proxy")
         if self.auth is not None and self.auth.kind == "oauth2":
             _check_grant(self.auth.grant)
-        meaning = f"{', '.join(IN_URL)} stand for the values of the interval"
-        for found in re.findall(r"\{[^{}]*\}|[{}]", self.url):
-            _check_name("the URL", found, IN_URL, f"{meaning}; for a literal brace write %7B or %7D.")
+        # With an unknown name every interval would get the same rows.
+        advice = (
+            f"{', '.join(IN_URL)} stand for the values of the interval; for a literal brace write %7B or %7D."
+        )
+        _check_names("the URL", re.findall(r"\{[^{}]*\}|[{}]", self.url), IN_URL, advice)
 
     def check_environment(self, environ: Mapping[str, str]) -> None:
         """ConfigError if a variable or a usable proxy is missing, before a run starts."""
@@ -193,9 +187,8 @@ class Files:
         """BadInput for an unknown format, or an unknown name in braces in the path."""
         _check_text("the path", self.path)
         get_kind(self.path, self.format)
-        meaning = f"{IN_PATH[0]} stands for that of the interval"
-        for found in re.findall(r"\{[^{}\[\]]*\}", self.path):
-            _check_name("the path", found, IN_PATH, f"{meaning}; for a literal brace write [{{] or [}}].")
+        advice = f"{IN_PATH[0]} stands for that of the interval; for a literal brace write [{{] or [}}]."
+        _check_names("the path", re.findall(r"\{[^{}\[\]]*\}", self.path), IN_PATH, advice)
 
 
 files = Files
@@ -226,8 +219,7 @@ def http(url: str, **options: Any) -> Http:
     origins = options.pop("allowed_origins", ())
     if not isinstance(origins, (list, tuple)) or not all(isinstance(origin, str) for origin in origins):
         raise BadInput(f'allowed_origins={origins!r} must be a list, such as ["https://files.example"].')
-    origins = tuple(origins)
-    return Http(url, headers=headers, allowed_origins=origins, **options)
+    return Http(url, headers=headers, allowed_origins=tuple(origins), **options)
 
 
 def table(connection: str, name: str = "", query: str = "", **options: str) -> TableSource:
@@ -240,16 +232,10 @@ def _check_text(what: str, value: object) -> None:
         raise BadInput(f"{what} must be a string, got {quoted(repr(value))}.")
 
 
-def _check_name(what: str, found: str, known: tuple[str, ...], advice: str) -> None:
-    if found not in known:
-        raise BadInput(f"{what} has {quoted(found)}, which is unknown. {advice}")
-
-
-def _check_proxy(proxy: object) -> None:
-    if not isinstance(proxy, str):
-        raise BadInput('proxy must be a string: the URL of a proxy, or "" for none.')
-    if proxy:
-        parse_proxy(proxy, "proxy")
+def _check_names(what: str, found: list[str], known: tuple[str, ...], advice: str) -> None:
+    for name in found:
+        if name not in known:
+            raise BadInput(f"{what} has {quoted(name)}, which is unknown. {advice}")
 
 
 def _check_grant(grant: Grant) -> None:

@@ -58,9 +58,8 @@ class Timing:
 def read_timing(get: Attributes, attribute: str = "schedule_interval") -> Timing:
     """The timing of a class or function; BadInput names an attribute that is not valid."""
     expression = _read_expression(get, attribute)
-    timezone = _read_timezone(
-        get, goes_by_clock=expression not in (ONCE, ON_DEMAND) and not is_step(expression)
-    )
+    goes_by_clock = expression not in (ONCE, ON_DEMAND) and not is_step(expression)
+    timezone = _read_timezone(get, goes_by_clock)
     start, end, catchup = "", "", get.switch("catchup")
     if expression == ON_DEMAND:
         catchup = False
@@ -100,9 +99,8 @@ def _find_zone(get: Attributes, goes_by_clock: bool) -> str:
     if not isinstance(start, datetime) or start.tzinfo is None:
         return "UTC"
     for attribute in ("key", "zone", "name"):  # zoneinfo, pytz, pendulum
-        if isinstance(name := getattr(start.tzinfo, attribute, None), str) and not name.startswith(
-            ("+", "-")
-        ):
+        name = getattr(start.tzinfo, attribute, None)
+        if isinstance(name, str) and not name.startswith(("+", "-")):
             return name
     if not start.utcoffset() or not goes_by_clock:
         return "UTC"

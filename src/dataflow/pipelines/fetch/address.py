@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
+from urllib.parse import quote, unquote_plus, urlencode, urljoin, urlsplit
 
 from dataflow.errors import FetchError
 from dataflow.model.record import record, replace
@@ -41,13 +41,12 @@ class Address:
         """The full URL, including secrets in its query: not for messages."""
         return self.origin + self.target
 
-    def __str__(self) -> str:
-        return self.shown()
-
     def shown(self, harmless: tuple[str, ...] = ()) -> str:
         """The URL for messages: its query shows only short numbers and parameters known to be harmless."""
         path, mark, query = self.target.partition("?")
         return self.origin + path + mark + "&".join(_shown(part, harmless) for part in query.split("&"))
+
+    __str__ = shown
 
 
 def parse_address(url: str) -> Address:
@@ -82,13 +81,8 @@ def join_address(base: Address, link: str) -> Address:
 def with_query(address: Address, **values: str) -> Address:
     """The address with these query parameters set; the others keep their values and order."""
     path, _, query = address.target.partition("?")
-    kept = [part for part in query.split("&") if part and _name_of(part) not in values]
+    kept = [part for part in query.split("&") if part and unquote_plus(part.partition("=")[0]) not in values]
     return replace(address, target=path + "?" + "&".join([*kept, urlencode(values)]))
-
-
-def _name_of(parameter: str) -> str:
-    pairs = parse_qsl(parameter, keep_blank_values=True)
-    return pairs[0][0] if pairs else ""
 
 
 def _shown(parameter: str, harmless: tuple[str, ...]) -> str:

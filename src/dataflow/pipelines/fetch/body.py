@@ -11,13 +11,9 @@ import importlib
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from dataflow.model.record import record
 from dataflow.pipelines.fetch.hawk import finish_payload, start_payload
-
-if TYPE_CHECKING:
-    from hashlib import _Hash as Hash
 
 PIECE_BYTES = 1024 * 1024
 # zstandard cannot limit the output of one call: 4 bytes may expand to 128 KiB, so it gets small inputs.
@@ -45,7 +41,9 @@ class Damaged(Exception):
     """A body that arrived incomplete or corrupt: worth another attempt."""
 
 
-def read_body(chunks: Iterable[bytes], unpack: Unpack | None, limit: int, payloads: tuple[Hash, ...]) -> Body:
+def read_body(
+    chunks: Iterable[bytes], unpack: Unpack | None, limit: int, payloads: tuple[hashlib._Hash, ...]
+) -> Body:
     """Read a body completely; raises Damaged or TooLarge. For `payloads` see `start_payloads`."""
     whole = hashlib.sha256()
     hashes = [whole, *payloads[:1]]
@@ -62,12 +60,12 @@ def read_body(chunks: Iterable[bytes], unpack: Unpack | None, limit: int, payloa
     return Body(b"".join(pieces), whole.hexdigest(), tuple(finish_payload(payload) for payload in payloads))
 
 
-def start_payloads(algorithm: str, content_type: str, is_packed: bool) -> tuple[Hash, ...]:
+def start_payloads(algorithm: str, content_type: str, is_packed: bool) -> tuple[hashlib._Hash, ...]:
     """Payload hashes to compute: a server signs what it made, but a proxy may compress it afterwards."""
     return tuple(start_payload(algorithm, content_type) for _ in range(2 if is_packed else 1))
 
 
-def _hashed(chunks: Iterable[bytes], payloads: tuple[Hash, ...]) -> Iterable[bytes]:
+def _hashed(chunks: Iterable[bytes], payloads: tuple[hashlib._Hash, ...]) -> Iterable[bytes]:
     for chunk in chunks:
         for payload in payloads:
             payload.update(chunk)

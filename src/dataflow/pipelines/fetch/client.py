@@ -21,7 +21,7 @@ from dataflow.pipelines.fetch.body import (
 )
 from dataflow.pipelines.fetch.limits import Limits, Watch
 from dataflow.pipelines.fetch.proxies import DIRECT, Proxies
-from dataflow.pipelines.fetch.signer import Hide, Signed, Signer, show_no_secret
+from dataflow.pipelines.fetch.signer import Hide, Signed, Signer
 from dataflow.pipelines.fetch.transport import Passing, Transport, refuse_passing, text_headers
 from dataflow.secrets.known import KnownSecrets
 
@@ -87,7 +87,7 @@ class _Redirect:
 class Client:
     """Sends requests to one source; thread-safe."""
 
-    def __init__(self, access: Access, watch: Watch, hide: Hide = show_no_secret) -> None:
+    def __init__(self, access: Access, watch: Watch, hide: Hide) -> None:
         check_headers(access.headers)
         self.origins = access.origins
         self._access = access

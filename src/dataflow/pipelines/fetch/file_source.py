@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator
 
 from dataflow.errors import BadInput, FetchError
-from dataflow.model.record import record
 from dataflow.pipelines.handover.records import Part
 
 FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
@@ -22,33 +21,18 @@ def get_kind(path: str, format: str) -> str:
     return kind
 
 
-@record
-class FileSource:
-    """A path or glob in which `{dataid}` stands for the chunk's dataid; relative paths start at `root`."""
+def list_files(path: str, root: str, dataid: str) -> Iterator[Part]:
+    """The files of a dataid, sorted by name, rows not counted (-1); FetchError when there are none.
 
-    path: str
-    root: str
-    format: str = ""  # jsonl, csv or parquet; empty: from the file extension
-
-    @property
-    def kind(self) -> str:
-        """jsonl, csv or parquet; BadInput when the path does not determine it."""
-        return get_kind(self.path, self.format)
-
-    def fetch(self, dataid: str) -> Iterator[Part]:
-        """The files of a dataid, sorted by name, rows not counted (-1); FetchError when there are none."""
-        asked = self.path.replace("{dataid}", glob.escape(_harmless(dataid)))
-        pattern = os.path.join(glob.escape(self.root), asked)
-        found = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
-        if not found:
-            shown = os.path.join(self.root, asked)
-            raise FetchError(f"No file matches {shown}: check the source's path, or wait for the file.")
-        for number, path in enumerate(found, start=1):
-            yield Part(number, os.path.abspath(path), -1, os.path.getsize(path))
-
-
-def _harmless(dataid: str) -> str:
-    """The dataid, which must not lead out of the path it is inserted into."""
-    if os.sep in dataid or dataid in (".", ".."):
+    In the path or glob, `{dataid}` stands for the dataid; a relative path starts at `root`.
+    """
+    if os.sep in dataid or dataid in (".", ".."):  # it must not lead out of the path
         raise BadInput(f"Dataid {dataid!r} cannot be used in the path of a file source.")
-    return dataid
+    asked = path.replace("{dataid}", glob.escape(dataid))
+    pattern = os.path.join(glob.escape(root), asked)
+    found = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
+    if not found:
+        shown = os.path.join(root, asked)
+        raise FetchError(f"No file matches {shown}: check the source's path, or wait for the file.")
+    for number, name in enumerate(found, start=1):
+        yield Part(number, os.path.abspath(name), -1, os.path.getsize(name))

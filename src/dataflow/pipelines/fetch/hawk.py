@@ -10,13 +10,9 @@ import hashlib
 import hmac
 import os
 import re
-from typing import TYPE_CHECKING
 
 from dataflow.model.record import record, replace
 from dataflow.pipelines.fetch.address import Address
-
-if TYPE_CHECKING:
-    from hashlib import _Hash as Hash
 
 ALGORITHMS = ("sha256", "sha1")
 _ATTRIBUTE = re.compile(r'(\w+)="([^"\\]*)"\s*(?:,\s*|$)')
@@ -66,13 +62,13 @@ def sign_request(key: HawkKey, method: str, address: Address, timestamp: int) ->
     return replace(request, header=header)
 
 
-def start_payload(algorithm: str, content_type: str) -> Hash:
+def start_payload(algorithm: str, content_type: str) -> hashlib._Hash:
     """A payload hash: update it with the body, then call `finish_payload`."""
     kind = content_type.partition(";")[0].strip().lower()
     return hashlib.new(algorithm, f"hawk.1.payload\n{kind}\n".encode())
 
 
-def finish_payload(payload: Hash) -> str:
+def finish_payload(payload: hashlib._Hash) -> str:
     """The hash of the complete body in Hawk's notation."""
     payload.update(b"\n")
     return base64.b64encode(payload.digest()).decode()
@@ -86,10 +82,8 @@ def verify_response(request: HawkRequest, header: str, digests: tuple[str, ...])
     values = parse_header(header)
     if "mac" not in values:
         raise BadHawk("Server-Authorization has no mac")
-    expected = _mac(
-        request.key, _normalized("response", request, values.get("hash", ""), values.get("ext", ""))
-    )
-    if not _equal(values["mac"], expected):
+    normalized = _normalized("response", request, values.get("hash", ""), values.get("ext", ""))
+    if not _equal(values["mac"], _mac(request.key, normalized)):
         raise BadHawk("the MAC in Server-Authorization is wrong")
     if "hash" not in values:
         raise BadHawk("Server-Authorization has no hash of the body")

@@ -12,19 +12,19 @@ from contextlib import closing
 import orjson
 
 from dataflow.errors import FetchError
-from dataflow.model.record import names_of, record
+from dataflow.model.record import as_dict, record
 from dataflow.model.url_text import SHORTEST_GUESSED, is_secret_name, list_secret_parameters
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.authentication import NOBODY, Credentials, Headers
 from dataflow.pipelines.fetch.client import Access, Client, Origins
-from dataflow.pipelines.fetch.limits import Limits, Tell, Watch, say_nothing
+from dataflow.pipelines.fetch.limits import Limits, Tell, Watch
 from dataflow.pipelines.fetch.page import Page, read_page
 from dataflow.pipelines.fetch.page_document import Reading
 from dataflow.pipelines.fetch.page_walk import Way, walk_chain
 from dataflow.pipelines.fetch.pagination import NextLink, Offset, PageNumber, Pagination, Position
 from dataflow.pipelines.fetch.proxies import DIRECT, Proxies
 from dataflow.pipelines.fetch.series_walk import walk_series
-from dataflow.pipelines.fetch.signer import Hide, show_no_secret
+from dataflow.pipelines.fetch.signer import Hide
 from dataflow.pipelines.fetch.staging_folder import Staging
 from dataflow.pipelines.handover.records import Part
 
@@ -49,10 +49,9 @@ class HttpSource:
     @property
     def fingerprint(self) -> str:
         """Equal for sources whose pages can be mixed: based on URL, headers, pagination and identity."""
-        pagination = {name: getattr(self.pagination, name) for name in names_of(self.pagination)}
-        kind = type(self.pagination).__name__
+        pages = type(self.pagination).__name__, as_dict(self.pagination)
         asks = self.credentials.identity
-        text = orjson.dumps([parse_address(self.url).url, self.headers, kind, pagination, asks, self.nan])
+        text = orjson.dumps([parse_address(self.url).url, self.headers, *pages, asks, self.nan])
         return hashlib.sha256(text).hexdigest()
 
     def list_secrets(self) -> list[str]:
@@ -86,8 +85,8 @@ class HttpSource:
         self,
         staging: Staging,
         stop: threading.Event | None = None,
-        tell: Tell = say_nothing,
-        hide: Hide = show_no_secret,
+        tell: Tell = lambda trouble, following: None,
+        hide: Hide = lambda secret: None,
     ) -> Iterator[Part]:
         """Yield each part as soon as its file is complete: first those already staged, then missing pages.
 

@@ -37,10 +37,6 @@ Tell = Callable[[str, str], None]
 """Receives, from any thread, what went wrong and what happens next."""
 
 
-def say_nothing(trouble: str, following: str) -> None:
-    """A Tell that discards everything."""
-
-
 class Watch:
     """The clocks of one fetch, shared by its threads: stop signal, time limits and rate limit."""
 
@@ -48,7 +44,7 @@ class Watch:
         self,
         limits: Limits,
         stop: threading.Event,
-        tell: Tell = say_nothing,
+        tell: Tell = lambda trouble, following: None,
         count_staged: Callable[[], int] = lambda: 0,
     ) -> None:
         self._limits = limits
@@ -104,12 +100,13 @@ class Watch:
         """Wait like `wait`; the first waiting thread reports the reason and the remaining time."""
         until = time.monotonic() + seconds
         is_first = self._telling.acquire(blocking=False)
-        tell = self._tell if is_first else say_nothing
         try:
             while (left := until - time.monotonic()) > 0:
-                tell(trouble, f"retrying in {math.ceil(left)} s")
+                if is_first:
+                    self._tell(trouble, f"retrying in {math.ceil(left)} s")
                 self.wait(min(left, 1.0))
-            tell(trouble, "retrying")
+            if is_first:
+                self._tell(trouble, "retrying")
         finally:
             if is_first:
                 self._telling.release()

@@ -1,4 +1,8 @@
-"""One page on its way to staging: its row count, its totals and its next position."""
+"""One page on its way to staging: its row count, its totals and its next position.
+
+Of most pages only the outline is parsed: the few values that lead to the next page. Tasks parse the rows; the
+driver only has to know that they are JSON, and how many they are.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,20 @@ import gc
 import hashlib
 import threading
 from contextlib import nullcontext
+from functools import cache
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 
 from dataflow.errors import FetchError
 from dataflow.model.record import record
 from dataflow.pipelines.fetch.address import Address
 from dataflow.pipelines.fetch.client import HttpAnswer
 from dataflow.pipelines.fetch.page_document import Reading, check_memory, get_value, kind_of, parse_document
-from dataflow.pipelines.fetch.page_outline import find_outline
 from dataflow.pipelines.fetch.pagination import Offset, PageNumber, Pagination, Position, list_keys
 from dataflow.pipelines.shape.json_text import parse_exactly
+from dataflow.pipelines.shape.outline import Outline
 
 LARGE_BYTES = 8 << 20
 _one_large_page = threading.Lock()
@@ -65,6 +71,35 @@ def hash_edges_of(body: bytes, results: str) -> int:
     return _hash_edges(_list_rows(parse_exactly(body) if outline is None else outline, results))
 
 
+def find_outline(body: bytes, results: str, others: tuple[str, ...]) -> Any:
+    """The document with only these dotted keys, its rows unparsed; None if parsing all of it would say more.
+
+    That is the case for anything but JSON in UTF-8 with a list of rows under `results`.
+    """
+    outline = _outline_of(results, others)
+    return outline.decode(body) if outline and _is_utf8(body) else None
+
+
+@cache
+def _outline_of(results: str, others: tuple[str, ...]) -> Outline | None:
+    """The decoder of these keys; None if one of them lies inside another."""
+    kinds: dict[str, Any] = dict.fromkeys(filter(None, others), Any) | {results: list[msgspec.Raw]}
+    inside = [(inner, outer) for inner in kinds for outer in kinds if inner.startswith(f"{outer}.")]
+    return None if inside or ("" in kinds and len(kinds) > 1) else Outline(kinds)
+
+
+def _is_utf8(body: bytes) -> bool:
+    """True if the bytes are UTF-8; several times faster than decoding them."""
+    if body.isascii():
+        return True
+    ends = pa.array([0, len(body)], pa.int64()).buffers()[1]
+    try:
+        pa.LargeStringArray.from_buffers(1, ends, pa.py_buffer(body)).validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
 def _list_rows(document: Any, results: str) -> list[Any]:
     """The rows of a document that was already read as a page."""
     for key in results.split(".") if results else ():
@@ -103,9 +138,7 @@ def _make_page(pagination: Pagination, answer: HttpAnswer, document: Any, body: 
 
 def _find_count(document: Any, key: str, address: Address, what: str) -> int | None:
     count = get_value(document, key, address) if key else None
-    if count is None:
-        return None
-    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+    if count is not None and (type(count) is not int or count < 0):
         raise FetchError(
             f"The page at {address} has a {kind_of(count)} under {key!r}, not a count of {what}."
         )
@@ -113,7 +146,6 @@ def _find_count(document: Any, key: str, address: Address, what: str) -> int | N
 
 
 def _hash_edges(rows: list[Any]) -> int:
-    edges = [
-        parse_exactly(bytes(row)) if isinstance(row, msgspec.Raw) else row for row in rows[:1] + rows[-1:]
-    ]
+    ends = rows[:1] + rows[-1:]
+    edges = [parse_exactly(bytes(row)) if isinstance(row, msgspec.Raw) else row for row in ends]
     return hash((len(rows), *map(repr, edges))) if rows else 0

@@ -46,11 +46,16 @@ def parse_document(answer: HttpAnswer, reading: Reading) -> tuple[Any, bytes]:
         return _parse_slowly(answer, reading, str(wrong))
 
 
-def get_value(document: Any, dotted: str, address: Address) -> Any:
-    """The value under a dotted key; the empty key is the whole document. FetchError if the key is missing."""
+def get_value(document: Any, dotted: str, address: Address, may_be_missing: bool = False) -> Any:
+    """The value under a dotted key; the empty key is the whole document.
+
+    If the key is missing: None if it may be, otherwise FetchError.
+    """
     value = document
     for key in dotted.split(".") if dotted else ():
         if not isinstance(value, dict) or key not in value:
+            if may_be_missing:
+                return None
             raise FetchError(f"The page at {address} has no {dotted!r}: {_found(value)}.")
         value = value[key]
     return value
@@ -110,9 +115,8 @@ def _parse_slowly(answer: HttpAnswer, reading: Reading, reason: str) -> tuple[An
             body = _CONSTANT.sub(lambda found: found[0] if found[0][:1] == b'"' else b"null", body)
             document = parse_exactly(body)
     except NotJson:
-        size = f"{len(body):,} bytes"
         raise FetchError(
-            f"The page at {address} ({size}) is not a complete JSON document: {reason}."
+            f"The page at {address} ({len(body):,} bytes) is not a complete JSON document: {reason}."
         ) from None
     if constants and reading.nan != "null":
         where = _locate(document, reading.results, address)
@@ -146,10 +150,7 @@ def _check_encoding(answer: HttpAnswer) -> None:
 
 def _locate(document: Any, results: str, address: Address) -> str:
     """Location of the first such constant, if it is in a row: ` in row 3, field "price"`."""
-    try:
-        rows = get_value(document, results, address)
-    except FetchError:
-        return ""
+    rows = get_value(document, results, address, may_be_missing=True)
     for number, row in enumerate(rows if isinstance(rows, list) else (), start=1):
         fields = row.items() if isinstance(row, dict) else [("", row)]
         for name, value in fields:

@@ -11,7 +11,7 @@ from concurrent.futures import Executor
 
 from dataflow.errors import FetchError
 from dataflow.model.record import record, replace
-from dataflow.model.wording import plural
+from dataflow.model.wording import counted
 from dataflow.pipelines.fetch.address import Address
 from dataflow.pipelines.fetch.client import Origins
 from dataflow.pipelines.fetch.limits import Limits
@@ -71,20 +71,18 @@ def most_rows(staged: tuple[StagedPage, ...]) -> int:
 def check_enough(page: Page, rows: int) -> None:
     """Raise FetchError when fewer rows arrived than the last page states."""
     if page.total is not None and rows < page.total:
-        total = f"{page.total:,} {plural(page.total, 'row')}"
         raise FetchError(
-            f"The source has {total} according to its page at {page.address}, but only {rows:,} "
-            "arrived: it changed, or omitted pages. The next run starts with the first page.",
+            f"The source has {counted(page.total, 'row')} according to its page at {page.address}, but only "
+            f"{rows:,} arrived: it changed, or omitted pages. The next run starts with the first page.",
             start_again=True,
         )
 
 
 def refuse_total(page: Page, rows: int, total: int, key: str) -> FetchError:
     """The error for more rows than the source states: its `total` does not count rows."""
-    in_all = f"{total:,} {plural(total, 'row')}"
     return FetchError(
-        f"The source has {in_all} according to {key!r} of its page at {page.address}, but {rows:,} "
-        f"arrived so far. If {key!r} counts pages, set page_number(total_pages={key!r}); if it is "
+        f"The source has {counted(total, 'row')} according to {key!r} of its page at {page.address}, but "
+        f"{rows:,} arrived so far. If {key!r} counts pages, set page_number(total_pages={key!r}); if it is "
         "an estimate, leave total out. Nothing is published.",
         start_again=True,
     )
@@ -147,16 +145,13 @@ class _ChainGuard:
 
     def _refuse_circle(self, page: Page, address: Address) -> None:
         """Raise FetchError for a page that links back, or for too many empty pages."""
+        own = page.address
         if page.sha256 == self._previous:
-            raise FetchError(
-                f"The page at {page.address} repeats the previous page: the pages do not advance."
-            )
+            raise FetchError(f"The page at {own} repeats the previous page: the pages do not advance.")
         if hash(address.url) in self._seen:
-            raise FetchError(
-                f"The page at {page.address} links back to {address}, which was already fetched."
-            )
+            raise FetchError(f"The page at {own} links back to {address}, which was already fetched.")
         if self._empty > self._way.limits.empty_pages:
             raise FetchError(
-                f"{self._empty} consecutive empty pages up to {page.address}, and the source still names a "
+                f"{self._empty} consecutive empty pages up to {own}, and the source still names a "
                 "next page; check the source, or raise its empty_pages."
             )

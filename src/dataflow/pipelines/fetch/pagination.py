@@ -30,7 +30,7 @@ class NextLink:
     def following(self, document: Any, answer: HttpAnswer) -> Position | None:
         """The position after this page; None after the last."""
         address = answer.address
-        link = _find_following(document, self.next, self.last_page_omits, address)
+        link = get_value(document, self.next, address, self.last_page_omits)
         if link is not None and not isinstance(link, str):
             raise FetchError(f"The page at {address} has a {kind_of(link)} under {self.next!r}, not a URL.")
         return join_address(address, link).url if link else None
@@ -52,7 +52,7 @@ class LinkHeader:
         address = answer.address
         try:
             links = list_targets(answer.link, "next")
-        except BadLink:
+        except ValueError:
             raise FetchError(
                 f"The Link header of {address} is malformed, so the next page is unknown."
             ) from None
@@ -81,7 +81,7 @@ class Cursor:
     def following(self, document: Any, answer: HttpAnswer) -> Position | None:
         """The position after this page; None after the last."""
         address = answer.address
-        value = _find_following(document, self.next, self.last_page_omits, address)
+        value = get_value(document, self.next, address, self.last_page_omits)
         if value is None or value == "":
             return None
         if isinstance(value, bool) or not isinstance(value, str | int):
@@ -145,32 +145,22 @@ def list_keys(pagination: Pagination) -> tuple[str, ...]:
     return tuple(getattr(pagination, name, "") for name in ("next", "total", "total_pages"))
 
 
-def _find_following(document: Any, dotted: str, may_be_missing: bool, address: Address) -> Any:
-    try:
-        return get_value(document, dotted, address)
-    except FetchError:
-        if may_be_missing:
-            return None
-        raise
-
-
 # A target in angle brackets, then parameters: a name and, after `=`, a token or a quoted string.
 _LINK = re.compile(r"[\s,]*<([^<>]*)>\s*")
 _PARAMETER = re.compile(r';\s*(?:([^\s=;,"<>]+)\s*(?:=\s*("(?:[^"\\]|\\.)*"|[^\s;,"]*))?)?\s*')
 
 
-class BadLink(ValueError):
-    """A malformed Link header."""
-
-
 def list_targets(header: str, relation: str) -> list[tuple[str, str]]:
-    """The targets of the links with this relation, each with its anchor ("" if none); BadLink."""
+    """The targets of the links with this relation, each with its anchor ("" if none).
+
+    ValueError for a malformed header.
+    """
     found = []
     place = 0
     while header[place:].strip(" \t,"):
         link = _LINK.match(header, place)
         if link is None:
-            raise BadLink
+            raise ValueError("no target in angle brackets")
         parameters: dict[str, str] = {}
         place = link.end()
         while (parameter := _PARAMETER.match(header, place)) and header[place : place + 1] == ";":
@@ -178,7 +168,7 @@ def list_targets(header: str, relation: str) -> list[tuple[str, str]]:
             parameters.setdefault((parameter[1] or "").lower(), _plain(parameter[2] or ""))
             place = parameter.end()
         if place < len(header) and header[place] != ",":
-            raise BadLink
+            raise ValueError("no comma between two links")
         if relation in parameters.get("rel", "").lower().split():
             found.append((link[1], parameters.get("anchor", "")))
     return found

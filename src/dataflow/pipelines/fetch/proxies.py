@@ -61,7 +61,11 @@ class Proxies:
             return None
         for variable in self.variables:
             if variable.scheme == address.scheme:
-                return _read_variable(variable)
+                try:
+                    return parse_proxy(variable.value, variable.name)
+                except BadInput as wrong:
+                    bypass = "To bypass the proxy for this host, add the host to NO_PROXY."
+                    raise ConfigError(f"{wrong} {bypass}") from None
         return None
 
     def list_secrets(self) -> list[str]:
@@ -105,13 +109,6 @@ def parse_proxy(url: str, name: str) -> Proxy:
         raise BadInput(f"{name} is a {split.scheme!r} proxy: only http and https proxies are supported.")
     user, password = unquote(split.username or ""), unquote(split.password or "")
     return Proxy(split.scheme, host, port or PORTS[split.scheme], user, password)
-
-
-def _read_variable(variable: Variable) -> Proxy:
-    try:
-        return parse_proxy(variable.value, variable.name)
-    except BadInput as wrong:
-        raise ConfigError(f"{wrong} To bypass the proxy for this host, add the host to NO_PROXY.") from None
 
 
 def _matches(entry: str, address: Address) -> bool:

@@ -41,10 +41,6 @@ _TOKEN_HEADERS: Headers = (
 _MARGIN_SECONDS = 30.0
 
 
-def show_no_secret(secret: str) -> None:
-    """A Hide for callers that show no messages."""
-
-
 @record
 class Signed:
     """The headers of one request, and what is needed to verify its response."""
@@ -62,9 +58,8 @@ class Signer:
         check_credentials(credentials)
         self._credentials = credentials
         client = credentials.name, credentials.secret
-        self._tokens = (
-            AccessTokens(credentials.grant, client, transport, hide) if credentials.kind == "oauth2" else None
-        )
+        has_tokens = credentials.kind == "oauth2"
+        self._tokens = AccessTokens(credentials.grant, client, transport, hide) if has_tokens else None
         self._origin = origin
         self._key = HawkKey(credentials.name, credentials.secret, credentials.algorithm)
         self._offset_seconds = 0
@@ -99,16 +94,12 @@ class Signer:
         if signed.token and self._tokens:
             self._tokens.drop(signed.token)
             return True
-        return signed.hawk is not None and self._learn_clock(signed.hawk, challenge)
-
-    def _learn_clock(self, request: HawkRequest, header: str) -> bool:
-        """True when the server sent, signed with our key, a time other than the one we signed with."""
-        told = find_server_time(self._key, header)
-        if told is None:
+        told = find_server_time(self._key, challenge) if signed.hawk else None
+        if signed.hawk is None or told is None:
             return False
         with self._lock:
             self._offset_seconds = told - int(time.time())
-        return abs(told - request.timestamp) > 1
+        return abs(told - signed.hawk.timestamp) > 1
 
 
 def _plain_headers(credentials: Credentials) -> Headers:
@@ -117,9 +108,7 @@ def _plain_headers(credentials: Credentials) -> Headers:
     if credentials.kind == "basic":
         pair = base64.b64encode(f"{credentials.name}:{credentials.secret}".encode()).decode()
         return (("Authorization", f"Basic {pair}"),)
-    if credentials.kind == "api_key":
-        return ((credentials.name, credentials.secret),)
-    return ()
+    return ((credentials.name, credentials.secret),) if credentials.kind == "api_key" else ()
 
 
 class AccessTokens:

@@ -116,7 +116,10 @@ class Staging:
         path = os.path.join(self.folder, f"part-{number:08d}.json")
         entry = StagedPage(number, path, rows, len(body), sha256, following, total)
         try:
-            _write_whole(path, body)
+            unfinished = f"{path}.{os.getpid()}.tmp"
+            with open(unfinished, "wb", opener=open_private) as file:
+                file.write(body)
+            os.rename(unfinished, path)
             self._record(entry)
         except OSError as wrong:
             raise FetchError(
@@ -188,13 +191,6 @@ def read_page_manifest(folder: str) -> PageManifest | None:
     closed = next((line["closed"] for line in lines if "closed" in line), "")
     complete = any("complete" in line for line in lines)
     return PageManifest(lines[0]["fingerprint"], entries, complete, closed, length)
-
-
-def _write_whole(path: str, body: bytes) -> None:
-    unfinished = f"{path}.{os.getpid()}.tmp"
-    with open(unfinished, "wb", opener=open_private) as file:
-        file.write(body)
-    os.rename(unfinished, path)
 
 
 def _whole_lines(text: bytes) -> tuple[list[dict[str, Any]], int]:

@@ -9,7 +9,7 @@ import re
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http import HTTPStatus
+from http.client import responses
 from typing import Any
 
 import httpcore
@@ -180,7 +180,7 @@ def text_headers(response: httpcore.Response) -> dict[str, str]:
 
 def refuse_passing(status: int, headers: dict[str, str]) -> str:
     """The status in words; raises Passing for a transient one."""
-    told = f"{status} {_phrase(status)}".rstrip()
+    told = f"{status} {responses.get(status, '')}".rstrip()
     if status in _PASSING or (status >= 500 and status not in _STAYING):
         wait = find_retry_after(headers.get("retry-after", ""), headers.get("date", ""))
         raise Passing(told, status, wait)
@@ -202,7 +202,7 @@ def _refused_by(proxy: Proxy | None, answer: str) -> Exception:
     shown = proxy.url if proxy else "unknown"
     found = re.match(r"[0-9]{3}", answer)
     status = int(found[0]) if found else 0
-    told = f"the proxy {shown} returned {status} {_phrase(status)}".rstrip()
+    told = f"the proxy {shown} returned {status} {responses.get(status, '')}".rstrip()
     if status == 407:
         return FetchError(
             f"The proxy {shown} requires a user and password: add them to its URL, "
@@ -211,10 +211,3 @@ def _refused_by(proxy: Proxy | None, answer: str) -> Exception:
     if status in _PASSING or status >= 500:
         return Passing(told)
     return FetchError(f"T{told[1:]}: it does not connect to the source. Ask its operator, or set NO_PROXY.")
-
-
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return ""

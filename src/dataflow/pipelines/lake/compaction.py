@@ -74,20 +74,15 @@ def _rewrite(chunk: LakeChunk, folder: str, file_size: int) -> Manifest:
             f"{old.rows:,}. Nothing was changed. See: dataflow versions {chunk.dataset} {chunk.dataid}"
         )
     new_files = tuple(os.path.join(folder, file.path) for file in staged.files)
-    _compare(chunk, new_files)
-    manifest = Manifest(old.dataset, old.dataid, old.run_id, old.columns, staged.files)
-    write_manifest(os.path.join(folder, MANIFEST), manifest)
-    return manifest
-
-
-def _compare(chunk: LakeChunk, new_files: tuple[str, ...]) -> None:
-    """Read both again, from disk, and compare row by row."""
-    for old, new in zip(_read(chunk.files), _read(new_files), strict=True):
-        if not all(map(is_same, old.columns, new.columns)):
+    for before, after in zip(_read(chunk.files), _read(new_files), strict=True):  # again, from disk
+        if not all(map(is_same, before.columns, after.columns)):
             raise BadInput(
                 f"{chunk.dataset}/{chunk.dataid}: the compacted files do not hold the same rows. "
                 "Nothing was changed."
             )
+    manifest = Manifest(old.dataset, old.dataid, old.run_id, old.columns, staged.files)
+    write_manifest(os.path.join(folder, MANIFEST), manifest)
+    return manifest
 
 
 def _read(files: tuple[str, ...]) -> Iterator[pa.RecordBatch]:

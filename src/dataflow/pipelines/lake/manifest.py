@@ -103,13 +103,9 @@ def read_manifest(path: str) -> Manifest:
             raise BadInput(
                 f"{path} is a manifest of format {found.get('format')}; this version reads {FORMAT}."
             )
-        return Manifest(
-            found["dataset"],
-            found["dataid"],
-            found["run_id"],
-            tuple((name, kind) for name, kind in found["columns"]),
-            tuple(StagedFile(item["path"], item["rows"], item["size"]) for item in found["files"]),
-        )
+        columns = tuple((name, kind) for name, kind in found["columns"])
+        files = tuple(StagedFile(item["path"], item["rows"], item["size"]) for item in found["files"])
+        return Manifest(found["dataset"], found["dataid"], found["run_id"], columns, files)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"The manifest {path} cannot be read: {error}.") from error
 

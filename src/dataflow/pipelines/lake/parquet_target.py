@@ -56,9 +56,7 @@ class LakeWriter:
             path = f"part-{attempt}-{len(files):03}.parquet"
             rows, batch = self._write_one(os.path.join(self.folder, path), batch, batches)
             files.append(StagedFile(path, rows, os.stat(os.path.join(self.folder, path)).st_size))
-        return Staged(
-            attempt, sum(file.rows for file in files), sum(file.size for file in files), tuple(files)
-        )
+        return Staged(attempt, sum(one.rows for one in files), sum(one.size for one in files), tuple(files))
 
     def _write_one(
         self, path: str, batch: pa.RecordBatch, rest: Iterator[pa.RecordBatch]

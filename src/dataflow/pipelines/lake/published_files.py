@@ -43,11 +43,6 @@ class Located:
     stale: tuple[str, ...] = ()
 
 
-def is_in_lake(dataset: Dataset) -> bool:
-    """True for a dataset whose versions are published by manifests."""
-    return Location(dataset.location).is_manifest
-
-
 def is_read_whole(source: PlanInput) -> bool:
     """True for an input of which a view reads all ready chunks, which form the dataset together."""
     return source.mapping == LATEST and source.dataset.mode == "partition"
@@ -84,17 +79,17 @@ def _chunk(dataset: Dataset, chunk: PublishedChunk, project_dir: str) -> LakeChu
 
 
 def _refuse_elsewhere(store: Store, dataset_id: int, dataset: Dataset, dataid: str = "") -> None:
-    if is_in_lake(dataset):
+    location = Location(dataset.location)
+    if location.is_manifest:
         return
     place = tell_place(dataset.location)
-    if is_view(store, dataset_id) and Location(dataset.location).is_in_database:
+    if is_view(store, dataset_id) and location.is_in_database:
         newest = store.read.find_newest_ready(dataset_id)
         dataid = dataid or (newest.dataid if newest else "")
         table = f"{dataset.schemaname}.{interval_table(dataset.tablename, dataid)}" if dataid else "none yet"
-        connection = Location(dataset.location).connection
         place = (
-            f"is in PostgreSQL (connection {connection}), where each interval is a table or view of its own: "
-            f"{table}{f' is that of {dataid}' if dataid else ''}"
+            f"is in PostgreSQL (connection {location.connection}), where each interval is a table or view of "
+            f"its own: {table}{f' is that of {dataid}' if dataid else ''}"
         )
     listing = ("versions", dataset.name, dataid or "DATAID") if dataset.staged else ("chunks", dataset.name)
     command = shell("dataflow", *listing)

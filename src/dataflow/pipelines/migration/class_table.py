@@ -47,20 +47,15 @@ class ClassTable:
         self.bases = {base for one in self for base in _list_base_names(one.node)}
 
     def _add(self, one: Written) -> None:
-        other = self._classes.get(one.name)
-        if other is None:
-            self._classes[one.name] = one
-        elif other.source is one.source:
+        other = self._classes.setdefault(one.name, one)
+        if other is not one and other.source is one.source:
             self._classes[one.name] = one  # as Python does
             self.twins.append(other)
-        else:
+        elif other is not one:
             self.twins.append(one)
 
     def __iter__(self) -> Iterator[Written]:
         return iter(self._classes.values())
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._classes
 
     def list_lineage(self, name: str) -> list[Written]:
         """A class and its bases, nearest first, as far as the files define them."""
@@ -79,11 +74,6 @@ class ClassTable:
             if attribute in one.assigned:
                 return one.assigned[attribute].value
         return None
-
-    def find_text(self, name: str, attribute: str) -> str:
-        """The value if it is a single string; "" otherwise."""
-        value = self.find_value(name, attribute)
-        return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
 
     def find_word(self, one: Written) -> str:
         """`DatasetPipeline` or `ViewPipeline` for a class that is or looks like a pipeline; "" otherwise."""
@@ -106,11 +96,9 @@ class ClassTable:
 
     def find_dataset(self, one: Written) -> str:
         """The dataset that a pipeline makes; "" if its name is computed."""
-        attributes = (
-            ("table_name",) if self.find_word(one) == "DatasetPipeline" else ("view_name", "table_name")
-        )
-        names = [name for name in attributes if self.find_value(one.name, name) is not None]
-        return self.find_text(one.name, names[0]) if names else ""
+        value = self.find_value(one.name, "view_name") if self.find_word(one) == "ViewPipeline" else None
+        value = value or self.find_value(one.name, "table_name")
+        return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
 
     def was_scheduled(self, one: Written) -> bool:
         """True if the first Data Flow ran a class: by its name, or because it has get_dag."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 
 from dataflow.model.record import replace
-from dataflow.pipelines.declare.airflow_remains import FACTORY, find_remains
+from dataflow.pipelines.declare.airflow_remains import FACTORY, Remains
 from dataflow.pipelines.declare.imports import OTHER, SIBLING, is_installed, list_imported
 from dataflow.pipelines.declare.missing_commas import find_missing_commas
 from dataflow.pipelines.declare.source_text import Edit, FileChange, Source, apply_edits, list_outermost
@@ -19,7 +19,7 @@ _FROM_ENVIRONMENT = re.compile(r"(\w+) = os\.(?:environ\.get\(|environ\[|getenv\
 
 def convert_pipelines(source: Source, classes: PipelineClasses) -> tuple[str, list[FileChange]]:
     """The new text of a pipeline file, and its changes."""
-    found = [*find_missing_commas(source), *_carry_retries(source, find_remains(source, ()))]
+    found = [*find_missing_commas(source), *_carry_retries(source, Remains(source, ()).find())]
     found += [*_find_sibling_imports(source, classes), *classes.find_twins(source)]
     for one in classes.table:
         if one.source is source:
@@ -29,7 +29,7 @@ def convert_pipelines(source: Source, classes: PipelineClasses) -> tuple[str, li
 
 def convert_constants(source: Source) -> tuple[str, list[FileChange]]:
     """The new text of a constants file; "" if the environment provides everything it did."""
-    found = find_remains(source, ())
+    found = Remains(source, ()).find()
     for node in source.tree.body:
         if read := _FROM_ENVIRONMENT.fullmatch(ast.unparse(node)):
             why = f"constants missing from this file are read from the environment: export {read[1]}=…"

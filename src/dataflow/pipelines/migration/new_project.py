@@ -49,9 +49,7 @@ def plan_project(old: OldProject, folder: str, declared: Collection[str]) -> New
 
 def write_project(project: NewProject) -> None:
     """Writes the files that do not exist yet."""
-    for file in project.files:
-        if file.exists:
-            continue
+    for file in (file for file in project.files if not file.exists):
         path = os.path.join(project.folder, file.path)
         try:
             os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -89,9 +87,8 @@ def _tell(one: OldConnection, has_settings: bool, declared: Collection[str]) -> 
         table = " ".join(one.toml.split("\n")[:2])
         yield ReportLine(place, LEFT, what, f"{PROJECT_FILE} exists: add {table} to it, or {variable}")
     else:
-        yield ReportLine(
-            place, CHANGED, f"wrote {what} to {PROJECT_FILE}", f"{one.variable} takes precedence"
-        )
+        why = f"{one.variable} takes precedence"
+        yield ReportLine(place, CHANGED, f"wrote {what} to {PROJECT_FILE}", why)
     if one.url and one.has_password:
         why = f"run dataflow secret encrypt --connection {one.name}, or {variable}"
         yield ReportLine(place, LEFT, f"password of {what}", f"passwords are not copied: {why}")

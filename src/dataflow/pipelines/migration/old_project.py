@@ -64,7 +64,9 @@ def read_old_project(root: str, skipped: str) -> OldProject:
     for path, source in reader.sources.items():
         reader.convert(path, source, classes, path in needed)
     targets = list_targets(root, table, classes.kept)
-    reader.entries += _list_notes(classes)
+    if any(classes.likely[name] == "ViewPipeline" for name in classes.kept):
+        what = "a view's result is a table, view_name_YYYY_MM_DD with the interval's first day"
+        reader.entries.append(ReportLine("views", NOTE, what, "materialized = False makes it a view"))
     return OldProject(reader.files, tuple(targets), tuple(sorted(reader.entries, key=_position)))
 
 
@@ -236,10 +238,3 @@ def _find_retries(sources: Mapping[str, Source], table: ClassTable) -> dict[str,
 def _position(entry: ReportLine) -> tuple[str, int]:
     path, _, line = entry.place.rpartition(":")
     return (path, int(line)) if line.isdigit() else ("~", 0)  # entries without a file come last
-
-
-def _list_notes(classes: PipelineClasses) -> Iterator[ReportLine]:
-    views = [name for name in classes.kept if classes.likely[name] == "ViewPipeline"]
-    if views:
-        what = "a view's result is a table, view_name_YYYY_MM_DD with the interval's first day"
-        yield ReportLine("views", NOTE, what, "materialized = False makes it a view")

@@ -12,7 +12,6 @@ from dataflow.pipelines.declare.class_kinds import kind_by_name
 from dataflow.pipelines.declare.source_text import Edit, FileChange, Source
 from dataflow.pipelines.migration.class_table import ClassTable, Written, name_of
 
-BASES: Mapping[str, type] = {"DatasetPipeline": bases.DatasetPipeline, "ViewPipeline": bases.ViewPipeline}
 AFTER = {"DatasetPipeline": ("table_name", "field_mapping"), "ViewPipeline": ("view_name", "query")}
 """The attributes after which new ones may be added."""
 SQL = ("join_clause", "where_clause", "query")
@@ -56,11 +55,8 @@ class PipelineClasses:
     @property
     def kept(self) -> list[str]:
         """The classes that become pipelines of the new project."""
-        return [
-            one.name
-            for one in self.table
-            if one.name in self.likely and one.name not in self.dropped and not self.table.is_base(one)
-        ]
+        found = [one for one in self.table if one.name in self.likely and one.name not in self.dropped]
+        return [one.name for one in found if not self.table.is_base(one)]
 
     def are_in(self, source: Source) -> bool:
         """True if a file defines anything that is or looks like a pipeline."""
@@ -138,10 +134,9 @@ class PipelineClasses:
         return FileChange(one.node.lineno, "", f"renamed class {one.name} to {new}", why, (edit,))
 
     def _find_attributes(self, one: Written, word: str) -> Iterator[FileChange]:
-        known = bases.list_attributes(BASES[word])
-        kept = [name for name in one.assigned if name in known or name.startswith("_")]
+        known = bases.list_attributes(getattr(bases, word))
         for name, member in one.assigned.items():
-            if name in kept:
+            if name in known or name.startswith("_"):
                 continue
             if name == "table_name":
                 yield self._convert_table_name(one, member)

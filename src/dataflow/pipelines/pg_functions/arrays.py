@@ -7,25 +7,17 @@ import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import partial
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from dataflow.pipelines.pg_functions.float_text import double_in, double_out, real_in, real_out
-from dataflow.pipelines.pg_functions.integers import BITS, SPACE, read_integer
+from dataflow.pipelines.pg_functions.integers import BITS, read_integer
 from dataflow.pipelines.pg_functions.signatures import Calls, comparisons, for_each, swapped
 from dataflow.pipelines.pg_functions.value_text import boolean_in, boolean_out, bytea_in, bytea_out, uuid_in
+from dataflow.pipelines.shape.array_text import split_array
 
 Item = TypeVar("Item")
 Items = list[Any]
 
-# One element and the delimiter after it. The first group is a quoted element, read before a bad delimiter.
-ITEM = re.compile(
-    r'[ \t-\r]*(?:"((?:[^"\\]|\\.)*)"[ \t-\r]*(?=[{,}])|((?:[^"\\{},]|\\.)*)(?=[,}]))([{,}])',
-    re.DOTALL,
-)
-DIMENSIONS = re.compile(r"\[[-+0-9]")
-NO_ITEMS = re.compile(r"\{[ \t-\r]*\}")
-SUB_ARRAY = re.compile(r"[ \t-\r]*\{")
-ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 MUST_BE_QUOTED = re.compile(r'[{},"\\ \t-\r]|\A\Z|\A[nN][uU][lL][lL]\Z')
 NEEDS_BACKSLASH = re.compile(r'(["\\])')
 
@@ -34,15 +26,10 @@ def compare(one: Any, other: Any) -> int:
     """-1, 0 or 1 for less, equal or greater; neither value is NULL."""
     if one == other:
         return 0
-    first, second = is_nan(one), is_nan(other)
+    first, second = (isinstance(each, float | Decimal) and math.isnan(each) for each in (one, other))
     if first or second:
         return first - second
     return -1 if one < other else 1
-
-
-def is_nan(value: Any) -> bool:
-    """Whether a value is NaN."""
-    return isinstance(value, float | Decimal) and math.isnan(value)
 
 
 def is_same(one: Any, other: Any) -> bool:
@@ -69,11 +56,6 @@ def contains(items: Items, wanted: Items) -> bool:
     return all(_is_among(item, items) for item in wanted)
 
 
-def overlaps(items: Items, others: Items) -> bool:
-    """`items && others`"""
-    return any(_is_among(item, others) for item in items)
-
-
 def _is_among(wanted: Any, items: Items) -> bool:
     return wanted is not None and any(item is not None and compare(item, wanted) == 0 for item in items)
 
@@ -83,11 +65,6 @@ def array_cat(items: Items | None, others: Items | None) -> Items | None:
     if items is None or others is None:
         return others if items is None else items
     return items + others
-
-
-def array_remove(items: Items | None, unwanted: Any) -> Items | None:
-    """Remove all elements equal to the given one."""
-    return None if items is None else [item for item in items if not is_same(item, unwanted)]
 
 
 def array_replace(items: Items | None, old: Any, new: Any) -> Items | None:
@@ -108,11 +85,6 @@ def array_position(items: Items | None, wanted: Any, start: int | None = 1) -> i
 def array_positions(items: Items | None, wanted: Any) -> list[int] | None:
     """All positions of an element."""
     return None if items is None else [place for place, item in enumerate(items, 1) if is_same(item, wanted)]
-
-
-def array_length(items: Items, dimension: int) -> int | None:
-    """The number of elements; NULL for an empty array."""
-    return len(items) if items and dimension == 1 else None
 
 
 def trim_array(items: Items, count: int) -> Items:
@@ -137,11 +109,6 @@ def string_to_array(
     return [None if part == null else part for part in parts]
 
 
-def string_to_table(text: str | None, separator: str | None, null: str | None = None) -> list[str | None]:
-    """The parts between separators as rows."""
-    return string_to_array(text, separator, null) or []
-
-
 def array_to_string(
     items: list[str | None] | None, separator: str | None, null: str | None = None
 ) -> str | None:
@@ -154,54 +121,7 @@ def array_to_string(
 
 def array_in(read: Callable[[str], Item], text: str) -> list[Item | None]:
     """Parse an array, using the given function for its elements."""
-    body = text.strip(SPACE)
-    if not body.startswith("{"):
-        if DIMENSIONS.match(body):
-            raise ValueError(
-                f'array literals with dimensions are not supported: "{text}"; write only the elements'
-            )
-        _refuse(text)
-    end = NO_ITEMS.match(body)
-    if end is not None:
-        if end.end() < len(body):
-            _refuse(text)
-        return []
-    return _read_items(text, body, read)
-
-
-def _read_items(text: str, body: str, read: Callable[[str], Item]) -> list[Item | None]:
-    items: list[Item | None] = []
-    place, mark = 1, ","
-    while mark == ",":
-        found = ITEM.match(body, place)
-        if found is None:
-            if SUB_ARRAY.match(body, place):
-                raise ValueError(
-                    f'arrays of several dimensions are not supported: "{text}"; write jsonb instead'
-                )
-            _refuse(text)
-        items.append(_read_item(text, found, read))
-        place, mark = found.end(), found[3]
-    if mark != "}" or place < len(body):
-        _refuse(text)
-    return items
-
-
-def _read_item(text: str, found: re.Match[str], read: Callable[[str], Item]) -> Item | None:
-    if found[1] is not None:
-        return read(ESCAPED.sub(r"\1", found[1]))
-    plain = found[2]
-    # Trailing white space belongs to the element only after a backslash.
-    kept = plain.rstrip(SPACE)
-    if (len(kept) - len(kept.rstrip("\\"))) % 2:
-        kept = plain[: len(kept) + 1]
-    if not kept:
-        _refuse(text)
-    return None if kept.upper() == "NULL" else read(ESCAPED.sub(r"\1", kept))
-
-
-def _refuse(text: str) -> NoReturn:
-    raise ValueError(f'malformed array literal: "{text}"')
+    return [None if item is None else read(item) for item in split_array(text)]
 
 
 def array_out(items: list[str | None]) -> str:
@@ -242,16 +162,20 @@ SIGNATURES: Calls = {
     **for_each("cast({}[]) -> text", {kind: partial(write_array, out) for kind, out in OUTPUTS.items()}),
     "@>(any[], any[]) -> boolean": contains,
     "<@(any[], any[]) -> boolean": swapped(contains),
-    "&&(any[], any[]) -> boolean": overlaps,
+    "&&(any[], any[]) -> boolean": lambda items, others: any(_is_among(item, others) for item in items),
     **comparisons("any[]", compare_items),
     "||, array_cat(any[], any[]) -> any[] with nulls": array_cat,
     "||, array_append(any[], any) -> any[] with nulls": lambda items, item: [*(items or ()), item],
     "||, array_prepend(any, any[]) -> any[] with nulls": lambda item, items: [item, *(items or ())],
-    "array_remove(any[], any) -> any[] with nulls": array_remove,
+    "array_remove(any[], any) -> any[] with nulls": lambda items, unwanted: (
+        None if items is None else [item for item in items if not is_same(item, unwanted)]
+    ),
     "array_replace(any[], any, any) -> any[] with nulls": array_replace,
     "array_position(any[], any, integer?) -> integer with nulls": array_position,
     "array_positions(any[], any) -> integer[] with nulls": array_positions,
-    "array_length, array_upper(any[], integer) -> integer": array_length,
+    "array_length, array_upper(any[], integer) -> integer": lambda items, dimension: (
+        len(items) if items and dimension == 1 else None
+    ),
     "array_lower(any[], integer) -> integer": lambda items, dimension: (
         1 if items and dimension == 1 else None
     ),
@@ -261,6 +185,8 @@ SIGNATURES: Calls = {
     "unnest(any[]) -> setof any": list,
     "trim_array(any[], integer) -> any[]": trim_array,
     "string_to_array(text, text, text?) -> text[] with nulls": string_to_array,
-    "string_to_table(text, text, text?) -> setof text with nulls": string_to_table,
+    "string_to_table(text, text, text?) -> setof text with nulls": lambda *given: (
+        string_to_array(*given) or []
+    ),
     "array_to_string(text[], text, text?) -> text with nulls": array_to_string,
 }

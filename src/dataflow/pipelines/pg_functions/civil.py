@@ -5,6 +5,7 @@ from __future__ import annotations
 from calendar import isleap
 from typing import NamedTuple
 
+from dataflow.pipelines.pg_functions.integers import cut
 from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND
 
 EPOCH_JULIAN = 2_440_588  # the Julian day of 1970-01-01
@@ -32,11 +33,11 @@ def days_in_month(year: int, month: int) -> int:
 
 
 def to_days(year: int, month: int, day: int) -> int:
-    """The day number of a date. Years start in March, so that a leap day is the last day of one."""
-    year -= month <= 2
-    era, year_of_era = divmod(year, 400)
-    day_of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
-    return era * 146_097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719_468
+    """The day number of a date, computed like PostgreSQL: an interval's month may be 0 or negative."""
+    month, year = (month + 1, year + 4800) if month > 2 else (month + 13, year + 4799)
+    century = cut(year, 100)
+    days = year * 365 - 32_167 + cut(year, 4) - century + cut(century, 4)
+    return days + cut(7834 * month, 256) + day - EPOCH_JULIAN
 
 
 def from_days(days: int) -> tuple[int, int, int]:
@@ -69,10 +70,14 @@ def iso_year_start(year: int) -> int:
     return fourth - iso_weekday(fourth) + 1
 
 
-def iso_year_week(days: int) -> tuple[int, int]:
-    """The ISO year and week of a day: those of the week's Thursday."""
-    year = from_days(days - iso_weekday(days) + 4)[0]
-    return year, (days - iso_year_start(year)) // 7 + 1
+def to_iso(year: int, month: int, day: int) -> tuple[int, int, int]:
+    """The ISO year of a date, the week in it and the day in it."""
+    days, start = to_days(year, month, day), iso_year_start(year)
+    if days < start:
+        year, start = year - 1, iso_year_start(year - 1)
+    if cut(days - start, 7) + 1 >= 52 and days >= iso_year_start(year + 1):
+        year, start = year + 1, iso_year_start(year + 1)
+    return year, cut(days - start, 7) + 1, days - start + 1
 
 
 def is_julian(year: int, month: int) -> bool:

@@ -100,7 +100,7 @@ def _whole_part(unit: str, micros: int, field: str, kind: str) -> int:
 def _day_part(unit: str, days: int, field: str, kind: str) -> int:
     year, month, day = civil.from_days(days)
     if unit in ("isoyear", "week"):
-        iso_year, week = civil.iso_year_week(days)
+        iso_year, week, _ = civil.to_iso(year, month, day)
         return week if unit == "week" else iso_year if iso_year > 0 else iso_year - 1
     if unit in ("dow", "isodow", "doy"):
         return {"dow": civil.weekday, "isodow": civil.iso_weekday, "doy": civil.day_of_year}[unit](days)

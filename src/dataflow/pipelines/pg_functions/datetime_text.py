@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 from dataflow.pipelines.pg_functions import civil, datetime_fields, zones
 from dataflow.pipelines.pg_functions.datetime_fields import Malformed, OutOfRange, expect, expect_range
-from dataflow.pipelines.pg_functions.floats import round_even
 from dataflow.pipelines.pg_functions.integers import wrap
-from dataflow.pipelines.pg_functions.interval_text import read_clock
+from dataflow.pipelines.pg_functions.interval_text import read_clock, read_fraction
 from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, SECOND
 from dataflow.pipelines.pg_functions.zone_rules import Zone, load_zone
 
@@ -215,7 +214,7 @@ class _Reading:
         if point:
             if len(whole) > 2:
                 return self._read_packed(text, seen | _DATE_PARTS)
-            self.micros = self.micros // SECOND * SECOND + _fraction(fraction)
+            self.micros = self.micros // SECOND * SECOND + read_fraction(fraction)
         known = seen & _DATE_PARTS
         if len(text) == 3 and known == {"year"} and 1 <= value <= 366:
             self.day_of_year = value
@@ -236,7 +235,7 @@ class _Reading:
         """Digits without separators: 19990108 or 040506.789."""
         whole, point, fraction = text.partition(".")
         expect(re.fullmatch("[0-9]*", whole) and re.fullmatch("[0-9]*", fraction))
-        micros = _fraction(fraction) if point else self.micros % SECOND
+        micros = read_fraction(fraction) if point else self.micros % SECOND
         if not point and not seen >= _DATE_PARTS and len(whole) >= 6:
             self.year = wrap(min(int(whole[:-4]), 2**63 - 1), "integer")
             self.month, self.day = int(whole[-4:-2]), int(whole[-2:])
@@ -312,7 +311,3 @@ def _int(digits: str) -> int:
     value = int(digits)
     expect_range(value < 2**31)
     return value
-
-
-def _fraction(digits: str) -> int:
-    return int(round_even(float(f"0.{digits or 0}") * SECOND))

@@ -9,8 +9,7 @@ import math
 import re
 import struct
 from collections.abc import Callable
-from decimal import Decimal
-from fractions import Fraction
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
 from dataflow.pipelines.pg_functions.floats import SPECIAL_NAMES, nearest_real, round_to_real
 from dataflow.pipelines.pg_functions.integers import SPACE
@@ -20,6 +19,8 @@ DECIMAL = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?
 HEXADECIMAL = re.compile(r"[-+]?0[xX](?:[0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?|\.[0-9a-fA-F]+)(?:[pP][-+]?[0-9]+)?")
 SPECIAL = re.compile(r"([-+]?)(?:(inf(?:inity)?)|nan(?:\(\w*\))?)", re.IGNORECASE | re.ASCII)
 ALL_INTEGERS = 2.0**53  # from here on, not every integer is a double
+MOST_DIGITS = 17  # that a double needs
+EXACT = Context(prec=2000)  # holds the sum of two doubles without rounding
 
 
 def double_in(text: str) -> float:
@@ -82,72 +83,55 @@ def step(value: float, direction: int) -> float:
 
 def double_out(number: float) -> str:
     """Format a double."""
-    special = _write_special(number)
-    if special is not None:
+    if special := _write_special(number):
         return special
-    written = f"{number!r}"
-    if abs(number) >= ALL_INTEGERS and _is_boundary(number, written):
-        neighbors = (math.nextafter(number, -math.inf), math.nextafter(number, math.inf))
-        return _layout(*_find_shortest(number, neighbors, 17), 15)
-    return _layout(*_get_digits(written), 15)
+    found = Decimal(repr(abs(number)))
+    if abs(number) >= ALL_INTEGERS:
+        bounds = _find_bounds(number, math.nextafter(number, -math.inf), math.nextafter(number, math.inf))
+        # Python may write the midpoint of two doubles, which PostgreSQL never writes.
+        if not bounds[0] < found < bounds[1]:
+            found = _find_shortest(number, bounds)
+    return _layout(number, found, 15)
 
 
 def real_out(number: float) -> str:
     """Format a real."""
-    special = _write_special(number)
-    if special is not None:
+    if special := _write_special(number):
         return special
-    return _layout(*_find_shortest(number, (step(number, -1), step(number, 1)), 9), 6)
+    bounds = _find_bounds(number, step(number, -1), step(number, 1))
+    return _layout(number, _find_shortest(number, bounds), 6)
 
 
-def _write_special(number: float) -> str | None:
+def _write_special(number: float) -> str:
     if number == 0:
         return "-0" if math.copysign(1, number) < 0 else "0"
-    return None if math.isfinite(number) else SPECIAL_NAMES[f"{number}"]
+    return "" if math.isfinite(number) else SPECIAL_NAMES[f"{number}"]
 
 
-def _is_boundary(number: float, written: str) -> bool:
-    """Whether the digits are the midpoint of two doubles, which PostgreSQL never writes."""
-    exact = Fraction(written)
-    others = (math.nextafter(number, side) for side in (-math.inf, math.inf))
-    return any(exact * 2 == Fraction(number) + Fraction(other) for other in others if math.isfinite(other))
-
-
-def _find_shortest(number: float, neighbors: tuple[float, float], most: int) -> tuple[str, str, int]:
-    """The sign, the fewest digits strictly between the midpoints to the neighbors, and the exponent."""
-    exact = abs(Fraction(number))
-    finite = [abs(Fraction(other)) for other in neighbors if math.isfinite(other)]
+def _find_bounds(number: float, *neighbors: float) -> tuple[Decimal, Decimal]:
+    """The midpoints between the absolute value of a number and its neighbors, the lower one first."""
+    exact = abs(Decimal(number))
+    finite = [abs(Decimal(other)) for other in neighbors if math.isfinite(other)]
     if len(finite) == 1:  # the largest number: the same distance up as down
-        finite.append(2 * exact - finite[0])
-    lowest, highest = sorted(finite)
-    if number == 0 or lowest == highest:
-        lowest = Fraction(0)
-    low, high = (lowest + exact) / 2, (highest + exact) / 2
-    exponent = math.floor(math.log10(abs(number)))
-    for count in range(1, most + 1):
-        for top in (exponent + 1, exponent, exponent - 1):
-            unit = Fraction(10) ** (top - count + 1)
-            found = _find_nearest(exact / unit, (low / unit, high / unit))
-            if found and len(str(found)) == count:
-                return "-" if number < 0 else "", str(found).rstrip("0"), top
-    return _get_digits(f"{number:.{most - 1}e}")
+        finite.append(EXACT.subtract(EXACT.multiply(2, exact), finite[0]))
+    low, high = (EXACT.divide(EXACT.add(exact, other), 2) for other in sorted(finite))
+    return low, high
 
 
-def _find_nearest(exact: Fraction, bounds: tuple[Fraction, Fraction]) -> int | None:
-    """The nearest integer strictly between the bounds, the even one in a tie."""
-    low, high = bounds
-    inside = [number for number in (math.floor(exact), math.floor(exact) + 1) if low < number < high]
-    return min(inside, key=lambda number: (abs(number - exact), number % 2), default=None)
+def _find_shortest(number: float, bounds: tuple[Decimal, Decimal]) -> Decimal:
+    """The number with the fewest digits strictly between the bounds, and of those the nearest."""
+    contexts = (
+        Context(digits, rounding)
+        for digits in range(1, MOST_DIGITS + 1)
+        for rounding in (ROUND_HALF_EVEN, ROUND_FLOOR, ROUND_CEILING)
+    )
+    rounded = (context.plus(abs(Decimal(number))) for context in contexts)
+    return next(found for found in rounded if bounds[0] < found < bounds[1])
 
 
-def _get_digits(written: str) -> tuple[str, str, int]:
-    """The sign, the digits, and the exponent of the first digit of a number that Python formatted."""
-    mantissa = written.partition("e")[0].lstrip("-")
-    digits = mantissa.replace(".", "").strip("0")
-    return "-" if written.startswith("-") else "", digits, Decimal(written).adjusted()
-
-
-def _layout(sign: str, digits: str, exponent: int, fixed_below: int) -> str:
+def _layout(number: float, found: Decimal, fixed_below: int) -> str:
+    sign, exponent = "-" if number < 0 else "", found.adjusted()
+    digits = "".join(map(str, found.as_tuple().digits)).rstrip("0")
     if -4 <= exponent < 0:
         return f"{sign}0.{'0' * (-exponent - 1)}{digits}"
     if 0 <= exponent < fixed_below:

@@ -36,14 +36,6 @@ def round_to_real(double: float, exact: Decimal) -> float:
     return towards
 
 
-def add(left: float, right: float) -> float:
-    return _not_overflown(left + right, left, right)
-
-
-def subtract(left: float, right: float) -> float:
-    return _not_overflown(left - right, left, right)
-
-
 def multiply(left: float, right: float) -> float:
     found = _not_overflown(left * right, left, right)
     if found == 0 and left != 0 and right != 0:
@@ -107,11 +99,14 @@ def exponential(value: float) -> float:
     return found
 
 
+def check_logarithm(value: float | Decimal) -> None:
+    """ValueError if the value has no logarithm."""
+    if value <= 0:
+        raise ValueError(f"cannot take logarithm of {'a negative number' if value else 'zero'}")
+
+
 def _logarithm(call: Callable[[float], float], value: float) -> float:
-    if value == 0:
-        raise ValueError("cannot take logarithm of zero")
-    if value < 0:
-        raise ValueError("cannot take logarithm of a negative number")
+    check_logarithm(value)
     return call(value)
 
 
@@ -137,8 +132,8 @@ def _not_overflown(found: float, *operands: float) -> float:
 
 
 _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
-    "+": add,
-    "-": subtract,
+    "+": lambda left, right: _not_overflown(left + right, left, right),
+    "-": lambda left, right: _not_overflown(left - right, left, right),
     "*": multiply,
     "/": divide,
 }

@@ -51,7 +51,8 @@ def parse_picture(picture: str) -> tuple[Node, ...]:
             ordinal = suffix if suffix in ("TH", "th") else ""
             nodes.append(Node("keyword", keyword, prefix in ("FM", "fm"), prefix in ("TM", "tm"), ordinal))
         elif character:
-            nodes.append(_read_character(character[-1]))
+            plain = "space" if character[-1] in SPACE else "character"
+            nodes.append(Node("separator" if is_separator(character[-1]) else plain, character[-1]))
         else:
             nodes += _list_quoted(quoted)
     return tuple(nodes)
@@ -59,12 +60,6 @@ def parse_picture(picture: str) -> tuple[Node, ...]:
 
 def _list_quoted(quoted: str) -> Iterator[Node]:
     return (Node("character", character) for character in re.sub(r"(?s)\\(.)", r"\1", quoted))
-
-
-def _read_character(character: str) -> Node:
-    if is_separator(character):
-        return Node("separator", character)
-    return Node("space" if character in SPACE else "character", character)
 
 
 def is_separator(character: str) -> bool:

@@ -150,8 +150,13 @@ def read_clock(text: str) -> int:
     if match[3] is None and match[4] is not None:
         hours, minutes, seconds = 0, _fit(hours, 32), minutes
     expect_range(minutes <= 59 and seconds <= 60)
-    fraction = int(round_even(float(f"0.{match[4] or 0}") * SECOND))
-    return _fit(hours * HOUR + minutes * MINUTE + seconds * SECOND + fraction, 64)
+    micros = read_fraction(match[4])
+    return _fit(hours * HOUR + minutes * MINUTE + seconds * SECOND + micros, 64)
+
+
+def read_fraction(digits: str | None) -> int:
+    """Microseconds of the digits after the point of a second."""
+    return int(round_even(float(f"0.{digits or 0}") * SECOND))
 
 
 class _IsoReading(_Sums):

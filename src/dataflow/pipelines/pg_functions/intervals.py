@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 
 from dataflow.pipelines.pg_functions import floats
@@ -14,10 +15,7 @@ SECOND = 1_000_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
 OUT_OF_RANGE = "interval out of range"
 # PostgreSQL uses these values for infinity.
-_INFINITE = (
-    Interval(2**31 - 1, 2**31 - 1, 2**63 - 1),
-    Interval(-(2**31), -(2**31), -(2**63)),
-)
+_INFINITE = (Interval(2**31 - 1, 2**31 - 1, 2**63 - 1), Interval(-(2**31), -(2**31), -(2**63)))
 
 
 def checked(months: int, days: int, micros: int) -> Interval:
@@ -64,15 +62,11 @@ def show_clock(micros: int) -> str:
 
 
 def add(left: Interval, right: Interval) -> Interval:
-    return checked(left.months + right.months, left.days + right.days, left.micros + right.micros)
-
-
-def subtract(left: Interval, right: Interval) -> Interval:
-    return checked(left.months - right.months, left.days - right.days, left.micros - right.micros)
+    return checked(*map(operator.add, left, right))
 
 
 def negate(value: Interval) -> Interval:
-    return checked(-value.months, -value.days, -value.micros)
+    return checked(*map(operator.neg, value))
 
 
 def multiply(value: Interval, factor: float) -> Interval:
@@ -172,7 +166,7 @@ def make_interval(*values: float) -> Interval:
 SIGNATURES: Calls = {
     "cast(interval) -> text": show,
     "+(interval, interval) -> interval": add,
-    "-(interval, interval) -> interval": subtract,
+    "-(interval, interval) -> interval": lambda left, right: checked(*map(operator.sub, left, right)),
     "-(interval) -> interval": negate,
     "*(interval, double) -> interval": multiply,
     "*(double, interval) -> interval": swapped(multiply),

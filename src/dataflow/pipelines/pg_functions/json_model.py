@@ -108,15 +108,9 @@ def is_scalar(value: Any) -> bool:
     return not isinstance(value, list | dict)
 
 
-def is_equal(one: Any, other: Any) -> bool:
-    """Whether two values are equal; a boolean never equals a number."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(is_equal, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(is_equal(item, other[key]) for key, item in one.items())
-    return bool(one == other)
+def is_equal(one: Any, scalar: Any) -> bool:
+    """Whether a value equals a scalar; a boolean never equals a number."""
+    return type(one) is type(scalar) and bool(one == scalar)
 
 
 def compare(one: Any, other: Any) -> int:

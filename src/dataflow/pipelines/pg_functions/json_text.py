@@ -97,16 +97,6 @@ def array_elements(document: str, purpose: str = "call json_array_elements on") 
     return list_items(document)
 
 
-def array_elements_text(document: str) -> list[str | None]:
-    """Each element of an array as text."""
-    return list(map(get_text, array_elements(document, "call json_array_elements_text on")))
-
-
-def array_length(document: str) -> int:
-    """The number of elements of an array."""
-    return len(array_elements(document, "get array length of"))
-
-
 def object_keys(document: str) -> list[str]:
     """The keys of an object."""
     kind = typeof(document)
@@ -145,8 +135,12 @@ SIGNATURES: Calls = {
     "json_extract_path_text(json, variadic text) -> text": partial(_as_text, extract_path),
     "json_typeof(json) -> text": typeof,
     "json_array_elements(json) -> setof json": array_elements,
-    "json_array_elements_text(json) -> setof text": array_elements_text,
-    "json_array_length(json) -> integer": array_length,
+    "json_array_elements_text(json) -> setof text": lambda document: [
+        get_text(each) for each in array_elements(document, "call json_array_elements_text on")
+    ],
+    "json_array_length(json) -> integer": lambda document: len(
+        array_elements(document, "get array length of")
+    ),
     "json_object_keys(json) -> setof text": object_keys,
     "json_strip_nulls(json, boolean?) -> json": strip_nulls,
 }

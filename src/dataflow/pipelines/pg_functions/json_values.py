@@ -18,28 +18,20 @@ from dataflow.pipelines.pg_functions.json_model import get_type, is_scalar, pars
 from dataflow.pipelines.pg_functions.jsonb import jsonb_in
 from dataflow.pipelines.pg_functions.signatures import Calls, for_each
 from dataflow.pipelines.pg_functions.timestamps import show_date, show_timestamp, show_timestamptz
-from dataflow.pipelines.pg_functions.value_text import boolean_to_text, bytea_out
+from dataflow.pipelines.pg_functions.value_text import bytea_out
 
-SQL_NAMES = {"double": "double precision"}
-JSONB_NAMES = {"number": "numeric"}  # in messages about casts
+# In messages about casts.
+SQL_NAMES = {"double": "double precision", "number": "numeric"}
 
 
 def _float_to_json(output: Callable[[float], str], number: float) -> str:
     return output(number) if math.isfinite(number) else quote(output(number))
 
 
-def _float_to_jsonb(output: Callable[[float], str], number: float) -> str:
-    return write(parse(output(number))) if math.isfinite(number) else quote(output(number))
-
-
-def _show_offset(micros: int) -> str:
-    return show_timestamptz(micros).replace(" ", "T", 1).replace("+00", "+00:00")
-
-
 TO_JSON: dict[str, Callable[[Any], str]] = {
     "text": quote,
     "uuid": quote,
-    "boolean": boolean_to_text,
+    "boolean": write_scalar,
     **dict.fromkeys(BITS, str),
     "numeric": write_scalar,
     "double": partial(_float_to_json, double_out),
@@ -47,13 +39,15 @@ TO_JSON: dict[str, Callable[[Any], str]] = {
     "bytea": lambda data: quote(bytea_out(data)),
     "date": lambda days: quote(show_date(days)),
     "timestamp": lambda micros: quote(show_timestamp(micros).replace(" ", "T", 1)),
-    "timestamptz": lambda micros: quote(_show_offset(micros)),
+    "timestamptz": lambda micros: quote(
+        show_timestamptz(micros).replace(" ", "T", 1).replace("+00", "+00:00")
+    ),
     "jsonb": str,
     "json": str,
 }
 TO_JSONB: dict[str, Callable[[Any], str]] = TO_JSON | {
-    "double": partial(_float_to_jsonb, double_out),
-    "real": partial(_float_to_jsonb, real_out),
+    "double": lambda number: jsonb_in(TO_JSON["double"](number)),
+    "real": lambda number: jsonb_in(TO_JSON["real"](number)),
     "json": jsonb_in,
 }
 
@@ -123,8 +117,8 @@ def _cast(kind: str, convert: Callable[[Any], Any], document: str) -> Any:
     if value is None:
         return None
     if not isinstance(value, bool if kind == "boolean" else Decimal):
-        found = JSONB_NAMES.get(get_type(value), get_type(value))
-        raise ValueError(f"cannot cast jsonb {found} to type {SQL_NAMES.get(kind, kind)}")
+        source, target = (SQL_NAMES.get(name, name) for name in (get_type(value), kind))
+        raise ValueError(f"cannot cast jsonb {source} to type {target}")
     return convert(value)
 
 
@@ -141,14 +135,10 @@ def _list_conversions(name: str, converters: Calls, separator: str) -> Calls:
 SIGNATURES: Calls = {
     **_list_conversions("json", TO_JSON, ","),
     **_list_conversions("jsonb", TO_JSONB, ", "),
-    "jsonb_build_array() -> jsonb": build_array,
-    "jsonb_build_array(variadic jsonb) -> jsonb with nulls": build_array,
-    "json_build_array() -> json": build_array,
-    "json_build_array(variadic json) -> json with nulls": build_array,
-    "jsonb_build_object() -> jsonb": jsonb_build_object,
-    "jsonb_build_object(variadic jsonb) -> jsonb with nulls": jsonb_build_object,
-    "json_build_object() -> json": json_build_object,
-    "json_build_object(variadic json) -> json with nulls": json_build_object,
+    "jsonb_build_array(variadic jsonb?) -> jsonb with nulls": build_array,
+    "json_build_array(variadic json?) -> json with nulls": build_array,
+    "jsonb_build_object(variadic jsonb?) -> jsonb with nulls": jsonb_build_object,
+    "json_build_object(variadic json?) -> json with nulls": json_build_object,
     **for_each("cast(jsonb) -> {}", {kind: partial(_cast, kind, call) for kind, call in _CASTS.items()}),
     "jsonb_agg(jsonb[]) -> jsonb": json_agg,
     "json_agg(json[]) -> json": json_agg,

@@ -15,11 +15,7 @@ INDEX = re.compile(r"[ \t-\r]*[-+]?[0-9]+", re.ASCII)
 Path = list[str | None]
 
 
-class _Missing:
-    """The marker for a missing value."""
-
-
-MISSING = _Missing()
+MISSING: Any = object()  # the marker for a missing value
 
 
 def read_index(text: str) -> int | None:
@@ -118,11 +114,6 @@ def list_elements(show: Callable[[Any], str | None], document: str) -> list[str 
     return list(map(show, _read(document, list, "extract elements from", "an object")))
 
 
-def array_length(document: str) -> int:
-    """The number of elements of an array."""
-    return len(_read(document, list, "get array length of", "a non-array"))
-
-
 def object_keys(document: str) -> list[str]:
     """The keys of an object."""
     return [key for key, _ in list_pairs(_read(document, dict, "call jsonb_object_keys on", "an array"))]
@@ -178,7 +169,9 @@ SIGNATURES: Calls = {
     "jsonb_pretty(jsonb) -> text": partial(_of_one, write_pretty),
     "jsonb_array_elements(jsonb) -> setof jsonb": partial(list_elements, write),
     "jsonb_array_elements_text(jsonb) -> setof text": partial(list_elements, write_text),
-    "jsonb_array_length(jsonb) -> integer": array_length,
+    "jsonb_array_length(jsonb) -> integer": lambda document: len(
+        _read(document, list, "get array length of", "a non-array")
+    ),
     "jsonb_object_keys(jsonb) -> setof text": object_keys,
     "jsonb_each values(jsonb) -> setof jsonb": partial(list_values, write, "jsonb_each"),
     "jsonb_each_text values(jsonb) -> setof text": partial(list_values, write_text, "jsonb_each_text"),

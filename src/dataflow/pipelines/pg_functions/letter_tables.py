@@ -36,27 +36,20 @@ OTHER_ALPHA = (
     "1*3 a 1 h 5 3 1 5 1 h 3es wyo w 37e 6 66 2 4g2 e 5rl f ha 1wi f2 15u 3t7 5 38g"
 )
 
+# The difference between the upper-case letters and those that change in lower case.
 UPPER = (
-    "1t q 2t n 1 7 x 1*1j 2 1*f 2 1*1a 2 1*4 3 2 1*3 2 1 3 2 4 1 2 1 3 3 2 1 2 1*5 2 1 1 2 1 1 2 1 3 1*3 "
-    "2 3 1 7 1 2 1 2 1 2 1*f 2 1*h 2 1 2 1 1 3 1*1m 7 2 1 2 2 1 1 4 1*8 81 1*3 3 1 8 1 6 1 1 3 1*3 2 1 h "
-    "1 9 z 1 2 3 3 1*n 5 1 2 1 1 2 2 1f 1c 1*x 9 1*1i 2 1*c 2 1*2n 2 12 289 12 1 1 5 1 k2 2e 1oz 1 6 17 2 "
-    "3 8w 1*45 9 1*2p 9 8 8 6 a 8*4 6 b 1*7 8 8 20 4 c 4 c 4 c 5 b 4 7a 1 4 1 3 3 2 3 2 1 3 5 6 1*6 4 2 4 "
-    "a 2 5 1 q g j 1 mq q 1f4 1c 1c 1 1 3 2 1*6 4 1 1 2 1 8 3 1*2q 8 1*3 4 1 nyl 1*19 j 1*r 3r 1*d 3 1*1p "
-    "a 1*4 2 1*8 4 1*3 2 1*3 3 1*k 5 1 5 1*f 4 1*3 2 3 1 5 1*7 o 1 h7v q xx 14 3s 10 4c b 1 f 1 7 1 2 1d6 "
-    "1f 4d m 27u w gw0 w k2o q*6 1 1 2 2 1 2*3 4 1 8 q*3 2 1 4 2 8 1 7 r 2 1 4 1 5 1 1 3 7 r q*b u p x p "
-    "x p x p x p x 1 3ed y 1la q 6 q 6 q"
+    "cl 1 2 1 2 1 12 1 db 3 5gz 8*5 c 1 f 1 1b 1 79 1 4 1 3 3 2 3 2 1 3 5 6 1 3 1 3 2*3 1 1 a 2 5 1 2dve "
+    "q*6 1 1 2 2 1 2*3 4 1 8 q*3 2 1 4 2 8 1 7 r 2 1 4 1 5 1 1 3 7 r q*b u p x p x p x p x p x 1 50l q 6 q "
+    "6 q"
 )
 
+# The difference between the lower-case letters and those that change in upper case.
 LOWER = (
-    "2p q 1b 1 a 1 4 1 10 o 1 8 1*1j 2 1*f 2 1*1a 2 1*4 3 2 1*3 2 1 3 2 4 1 2 1 3 3 2 1 2 1*5 2 1 1 2 1 1 "
-    "2 1 3 1*3 2*3 3 6 1 2 1 2 1*g 2 1*h 2 2 1*3 3 1*1m 7 2 1 2 2 1 1 4 1*8 1x 1 10 7 2 u 5 2o 1 17 1*3 3 "
-    "1 2 4 i 1 r z 1 2 3 3 1*n 5 1 1 2 1 2 2 1f 1c 1*y 9 1*1h 2 1*c 2 1*2o 1c 15 287 17 1 4 l4 6 1oi 9 1 "
-    "1 39 5c 1t 1*44 9 1*2p 9 8 6 a 8*4 6 a 8*4 e 2 8*6 5 1 2 6 1 3 3 1 2 8 4 2 2 8 8 a 3 1 2 3d 1 d 1 g "
-    "d 31 1 3 2 3 1 r 1 4 1 4 1 2 2 8 4 4 1 x g 4 1 nf q 1fq 1c 1 1 3 2 1*6 4 1 1 2 1 8 3 1*2q 2 7 1*3 4 "
-    "1 c 12 1 1 5 1 nwz 1*19 j 1*q 3 3p 1*c 3 1*1p a 1*4 2 1*9 4 1*3 2 1 1 3 1*k 5 1 5 1*f 4 1*3 2 1 3 "
-    "1*b m 3 1*3 3 mt 17 1 e 6 28 fnk 7 c 5 tl q y5 14 3s 10 4b b 1 f 1 7 1 2 cj 1 2 3 1 16 1 9 zp 1f 3h "
-    "m 27u w gw0 w k2i q q 7 1 i q*3 4 1*3 7 1 b q*h s s p 1 6 q p 1 6 q p 1 6 q p 1 6 q p 1 6 1 1 1f8 a "
-    "1 k 6 6 79 1q 1pw y"
+    "4q 1 f 1 10 1 2g 1 g 1 1v 1 s 2 e 1 3 1 6 1 2 1 2 1 10 1*3 1a 1 i 6 r 1 2 1*3 2 3 2 1 4 1 5 2 1 1 2 2 "
+    "1 7 1 2 1 1 2 3 6 5 1*3 8 2 q 7 2 u 5 45 1 l 1 v 1 23 1 9v 1 12 2 29f 1 2df 3d 1 3 1 g 1 1d 5y 5 1 2 "
+    "1 1 4w 1*7 2j 1*4 2 a 1*4 2 a 2*3 a 3 1 2 a 1*4 2 3d 1 d 1 g d 31 1 3 2 3 1 r 1 4 1 4 1 2 2 8 4 27b 1 "
+    "2 1 2 7 2u 1 o1j 2 42 2 1q 9 l 1 6 1 p 1 z 1*3 s 3*3 mt z 1 7 1 e fpy 7 c 5 2g8 1 2 3 1 16 1 9 14db q "
+    "q 7 1 i q*3 4 1*3 7 1 b q*h s s p 1 6 q p 1 6 q p 1 6 q p 1 6 q p 1 6 1 1 1f8 a 1 k 6 6 79 1q"
 )
 
 SPACE = "9 5 i 1 2s 1 q 1 4bj 1 1vj b t 2 5 1 1b 1 334 1"

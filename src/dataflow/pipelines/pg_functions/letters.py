@@ -89,7 +89,11 @@ def get_class(name: str) -> CodePoints:
         return from_ranges(_RANGES[name])
     if name in _PARTS:
         return unite(*map(get_class, _PARTS[name]))
-    return _read_set(getattr(letter_tables, name.upper()))
+    points = _read_set(getattr(letter_tables, name.upper()))
+    if name not in ("lower", "upper"):
+        return points
+    changing = get_mapping("upper" if name == "lower" else "lower")
+    return tuple(sorted({*points} ^ {*from_ranges((code, code) for code in changing)}))
 
 
 @cache

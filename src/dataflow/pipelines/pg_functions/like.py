@@ -53,11 +53,6 @@ def similar_to(text: str, pattern: str, escape: str = "\\") -> bool:
     return matches(text, similar_to_escape(pattern, escape))
 
 
-def substring_similar(text: str, pattern: str, escape: str) -> str | None:
-    """`substring(text similar pattern escape escape)`"""
-    return substring_matching(text, similar_to_escape(pattern, escape))
-
-
 @lru_cache(512)
 def _compile_like(pattern: str) -> tuple[re.Pattern[str], bool]:
     """The pattern as a regular expression; an error if it ends with an escape, as in PostgreSQL."""
@@ -153,5 +148,7 @@ SIGNATURES: Calls = {
     "similar_to(text, text, text?) -> boolean": similar_to,
     "like_escape(text, text) -> text": like_escape,
     "similar_to_escape(text, text?) -> text": similar_to_escape,
-    "substring(text, text, text) -> text": substring_similar,
+    "substring(text, text, text) -> text": lambda text, pattern, escape: substring_matching(
+        text, similar_to_escape(pattern, escape)
+    ),
 }

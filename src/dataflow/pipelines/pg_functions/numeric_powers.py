@@ -7,6 +7,7 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from functools import partial
 
 from dataflow.pipelines.pg_functions import numeric
+from dataflow.pipelines.pg_functions.floats import check_logarithm
 from dataflow.pipelines.pg_functions.signatures import Calls
 
 LOG10_E = 0.434294481903252  # as short as in PostgreSQL's source: its estimates depend on it
@@ -35,7 +36,7 @@ def exponential(value: Decimal) -> Decimal:
 
 
 def natural_logarithm(value: Decimal) -> Decimal:
-    _check_logarithm(value)
+    check_logarithm(value)
     return _logarithm_to_scale(value, _limited(numeric.MIN_SIGNIFICANT - _estimate_weight(value), value))
 
 
@@ -46,7 +47,7 @@ def logarithm(base: Decimal, value: Decimal) -> Decimal:
     scale = _limited(numeric.MIN_SIGNIFICANT - weight, base, value)
     # PostgreSQL checks the base first, so its error comes first.
     for number in (base, value):
-        _check_logarithm(number)
+        check_logarithm(number)
     logarithms = [
         _logarithm_to_scale(number, max(scale + weight - own + 8, 0))
         for number, own in zip((base, value), weights, strict=True)
@@ -142,13 +143,6 @@ def _logarithm_to_scale(value: Decimal, scale: int) -> Decimal:
 def _rounded(value: Decimal, scale: int) -> Decimal:
     """Round to a scale, even if the result is too long for a numeric."""
     return value.quantize(Decimal((0, (1,), -scale)), ROUND_HALF_UP, numeric.EXACT)
-
-
-def _check_logarithm(value: Decimal) -> None:
-    if not value:
-        raise ValueError("cannot take logarithm of zero")
-    if value < 0:
-        raise ValueError("cannot take logarithm of a negative number")
 
 
 def _limited(scale: int, *operands: Decimal) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from dataflow.pipelines.pg_functions.integers import read_integer
 from dataflow.pipelines.pg_functions.signatures import Calls
@@ -58,26 +59,20 @@ def format_text(template: str | None, *arguments: str | None) -> str | None:
     """format(): fill in the template with arguments that are already text."""
     if template is None:
         return None
-    given = _Arguments(arguments)
-    return SPECIFIER.sub(lambda found: "%" if found[0] == "%%" else _write_argument(found, given), template)
+    taken = 0
 
-
-class _Arguments:
-    """The arguments of format(), taken one after the other or by their number."""
-
-    def __init__(self, arguments: tuple[str | None, ...]) -> None:
-        self._arguments = arguments
-        self._next = 1
-
-    def take(self, number: int | None) -> str | None:
-        """The argument with that number, or the next one."""
-        self._next = (number or self._next) + 1
-        if self._next - 1 > len(self._arguments):
+    def take(number: int | None) -> str | None:
+        """The argument with that number, or the one after the last that was taken."""
+        nonlocal taken
+        taken = number or taken + 1
+        if taken > len(arguments):
             raise ValueError("too few arguments for format()")
-        return self._arguments[self._next - 2]
+        return arguments[taken - 1]
+
+    return SPECIFIER.sub(lambda found: "%" if found[0] == "%%" else _write_argument(found, take), template)
 
 
-def _write_argument(found: re.Match[str], arguments: _Arguments) -> str:
+def _write_argument(found: re.Match[str], take: Callable[[int | None], str | None]) -> str:
     place = _read_number(found["place"], is_place=True)
     size = _read_number(found["width"])
     width_place = _read_number(found["width_place"], is_place=found["dollar"] is not None)
@@ -89,9 +84,9 @@ def _write_argument(found: re.Match[str], arguments: _Arguments) -> str:
     if kind not in "sIL":
         raise ValueError(f'unrecognized format() type specifier "{kind}"')
     if found["star"]:
-        width = arguments.take(width_place)
+        width = take(width_place)
         size = 0 if width is None else read_integer("integer", width)
-    text = _convert(arguments.take(place), kind)
+    text = _convert(take(place), kind)
     if size == -(2**31):
         raise ValueError(OUT_OF_RANGE)
     is_left = bool(found["minus"]) or (size or 0) < 0
@@ -121,6 +116,5 @@ SIGNATURES: Calls = {
     "quote_ident(text) -> text": quote_ident,
     "quote_literal(text) -> text": quote_literal,
     "quote_nullable(text) -> text with nulls": quote_nullable,
-    "format(text) -> text with nulls": format_text,
-    "format(text, variadic text) -> text with nulls": format_text,
+    "format(text, variadic text?) -> text with nulls": format_text,
 }

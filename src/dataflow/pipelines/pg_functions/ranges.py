@@ -10,7 +10,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from dataflow.pipelines.pg_functions import floats, intervals, numeric, timestamps
+from dataflow.pipelines.pg_functions.floats import INFINITY
 from dataflow.pipelines.pg_functions.signatures import Calls, Interval, for_each
+from dataflow.pipelines.pg_functions.timestamps import STAMPS
 
 Number = TypeVar("Number", float, Decimal)
 ZERO_STEP = "step size cannot equal zero"
@@ -22,40 +24,27 @@ def series_of_integers(start: int, stop: int, step: int = 1) -> list[int]:
     return list(range(start, stop + (1 if step > 0 else -1), step))
 
 
-def series_of_numeric(start: Decimal, stop: Decimal, step: Decimal = numeric.ONE) -> list[Decimal]:
-    return _make_series(numeric.add, step, (start, stop), step)
-
-
-def _make_series(add: Callable[[Any, Any], Any], sign: Any, bounds: tuple[Any, Any], step: Any) -> list[Any]:
-    if sign == 0:
+def _make_series(add: Callable[[Any, Any], Any], start: Any, stop: Any, step: Any = numeric.ONE) -> list[Any]:
+    size = intervals.sort_key(step) if isinstance(step, Interval) else step
+    if size == 0:
         raise ValueError(ZERO_STEP)
-    start, stop = bounds
     found = []
-    while start <= stop if sign > 0 else start >= stop:
+    while start <= stop if size > 0 else start >= stop:
         found.append(start)
         start = add(start, step)
     return found
-
-
-def bucket_of_double(operand: float, low: float, high: float, count: int) -> int:
-    _check_count(count)
-    if math.isnan(operand) or math.isnan(low) or math.isnan(high):
-        raise ValueError("operand, lower bound, and upper bound cannot be NaN")
-    if math.isinf(low) or math.isinf(high):
-        raise ValueError("lower and upper bounds must be finite")
-    return _find_bucket(_place_of_double, operand, low, high, count)
-
-
-def _check_count(count: int) -> None:
-    if count <= 0:
-        raise ValueError("count must be greater than zero")
 
 
 def _find_bucket(
     find_place: Callable[..., int], operand: Number, low: Number, high: Number, count: int
 ) -> int:
     """The bucket of `operand` among `count` equal ones; 0 or count + 1 outside the bounds."""
-    _check_count(count)
+    if count <= 0:
+        raise ValueError("count must be greater than zero")
+    if any(map(math.isnan, (operand, low, high))):
+        raise ValueError("operand, lower bound, and upper bound cannot be NaN")
+    if INFINITY in (abs(low), abs(high)):
+        raise ValueError("lower and upper bounds must be finite")
     if low == high:
         raise ValueError("lower bound cannot equal upper bound")
     is_inside = low <= operand < high if low < high else high < operand <= low
@@ -86,13 +75,8 @@ def count_passed(key: Callable[[Any], Any] | None, operand: Any, thresholds: Seq
     return bisect_right(thresholds, key(operand) if key else operand, key=key)
 
 
-def _series_of_stamps(start: int, stop: int, step: Interval) -> list[int]:
-    return _make_series(timestamps.add_interval, intervals.sort_key(step), (start, stop), step)
-
-
-_STAMPS = ("timestamp", "timestamptz")
 _COUNTS = dict.fromkeys(
-    ("smallint", "integer", "bigint", "numeric", "text", "date", *_STAMPS), partial(count_passed, None)
+    ("smallint", "integer", "bigint", "numeric", "text", "date", *STAMPS), partial(count_passed, None)
 )
 _COUNTS |= dict.fromkeys(("real", "double"), partial(count_passed, floats.sort_key))
 _COUNTS |= {"interval": partial(count_passed, intervals.sort_key)}
@@ -100,9 +84,12 @@ _COUNTS |= {"interval": partial(count_passed, intervals.sort_key)}
 SIGNATURES: Calls = {
     "generate_series(integer, integer, integer?) -> setof integer": series_of_integers,
     "generate_series(bigint, bigint, bigint?) -> setof bigint": series_of_integers,
-    "generate_series(numeric, numeric, numeric?) -> setof numeric": series_of_numeric,
-    **for_each("generate_series({}, {}, interval) -> setof {}", dict.fromkeys(_STAMPS, _series_of_stamps)),
+    "generate_series(numeric, numeric, numeric?) -> setof numeric": partial(_make_series, numeric.add),
+    **for_each(
+        "generate_series({}, {}, interval) -> setof {}",
+        dict.fromkeys(STAMPS, partial(_make_series, timestamps.add_interval)),
+    ),
     **for_each("width_bucket({}, {}[]) -> integer", _COUNTS),
-    "width_bucket(double, double, double, integer) -> integer": bucket_of_double,
+    "width_bucket(double, double, double, integer) -> integer": partial(_find_bucket, _place_of_double),
     "width_bucket(numeric, numeric, numeric, integer) -> integer": partial(_find_bucket, _place_of_numeric),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache, partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 from dataflow.pipelines.pg_functions.regex.dissection import Spans
@@ -39,12 +40,8 @@ def regexp_matches(text: str, pattern: str, options: str = "") -> list[list[str 
     """The groups captured by the first match, or with `g` by every match."""
     flags, is_global = read_options(options)
     compiled = compile_pattern(pattern, flags)
-    rows: list[list[str | None]] = []
-    for found in _find_all(compiled, text, 0):
-        rows.append(_list_captures(text, compiled, found))
-        if not is_global:
-            break
-    return rows
+    matches = islice(_find_all(compiled, text, 0), None if is_global else 1)
+    return [_list_captures(text, compiled, found) for found in matches]
 
 
 def regexp_count(text: str, pattern: str, start: int = 1, options: str = "") -> int:
@@ -168,11 +165,9 @@ def _find_span(function: str, text: str, pattern: str, rest: tuple[Any, ...]) ->
     _check("endoption", end_option, end_option in (0, 1))
     _check("subexpr", group, group >= 0)
     compiled = compile_pattern(pattern, _read_single_options(options, function), group > 0)
-    for count, found in enumerate(_find_all(compiled, text, start - 1), 1):
-        if count == number:
-            # If the pattern has no groups, the whole match counts as the first.
-            return found.get(0 if group == 1 and not compiled.groups else group)
-    return None
+    found = next(islice(_find_all(compiled, text, start - 1), number - 1, None), {})
+    # If the pattern has no groups, the whole match counts as the first.
+    return found.get(0 if group == 1 and not compiled.groups else group)
 
 
 def _list_captures(text: str, compiled: Pattern, found: Spans) -> list[str | None]:

@@ -58,7 +58,8 @@ def list_overloads(calls: Calls) -> Iterator[Signature]:
         takes = tuple(re.findall(r"(?:variadic )?([^,? ]+)\??", types))
         for name in names.split(", "):
             for count in range(len(takes) - types.count("?"), len(takes) + 1):
-                yield Signature(name, takes[:count], gives, call, not nulls, "variadic" in types, bool(rows))
+                variadic = "variadic" in types and count == len(takes)
+                yield Signature(name, takes[:count], gives, call, not nulls, variadic, bool(rows))
 
 
 def for_each(written: str, calls: Mapping[str, Callable[..., Any]]) -> Calls:

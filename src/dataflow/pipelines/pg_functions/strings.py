@@ -61,11 +61,6 @@ def _trim(strip: Callable[[str, str], str], text: str, characters: str = " ") ->
     return strip(text, characters) if characters else text
 
 
-def replace(text: str, old: str, new: str) -> str:
-    """Replace each occurrence of one string by another."""
-    return text.replace(old, new) if old else text
-
-
 def translate(text: str, old: str, new: str) -> str:
     """Replace each character of `old` by the one at the same position in `new`, or remove it."""
     pairs = list(zip_longest(map(ord, old), new[: len(old)]))
@@ -144,7 +139,7 @@ SIGNATURES: Calls = {
     "btrim(text, text?) -> text": partial(_trim, str.strip),
     "ltrim(text, text?) -> text": partial(_trim, str.lstrip),
     "rtrim(text, text?) -> text": partial(_trim, str.rstrip),
-    "replace(text, text, text) -> text": replace,
+    "replace(text, text, text) -> text": lambda text, old, new: text.replace(old, new) if old else text,
     "translate(text, text, text) -> text": translate,
     "split_part(text, text, integer) -> text": split_part,
     "strpos(text, text) -> integer": lambda text, wanted: text.find(wanted) + 1,

@@ -6,7 +6,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from dataflow.pipelines.pg_functions import intervals
-from dataflow.pipelines.pg_functions.civil import day_of_year, take_apart, weekday
+from dataflow.pipelines.pg_functions.civil import (
+    EPOCH_JULIAN,
+    day_of_year,
+    take_apart,
+    to_days,
+    to_iso,
+    weekday,
+)
 from dataflow.pipelines.pg_functions.datetime_fields import DAYS, MONTHS
 from dataflow.pipelines.pg_functions.format_pictures import Node, ordinal_of, parse_picture
 from dataflow.pipelines.pg_functions.integers import cut, modulo
@@ -38,7 +45,7 @@ class Shown(NamedTuple):
 
     @property
     def iso_date(self) -> tuple[int, int, int]:
-        return iso_date_of(self.year, self.month, self.day)
+        return to_iso(self.year, self.month, self.day)
 
     @property
     def shown_iso_year(self) -> int:
@@ -112,8 +119,7 @@ def _last_digits(year: int, digits: int, sign_of: int) -> tuple[int, int]:
 # The number that a keyword shows, and its width when padded with zeros.
 _NUMBERS: dict[str, Callable[[Shown], tuple[int, int]]] = {
     "HH24": lambda shown: (shown.hour, 2),
-    "HH12": lambda shown: _twelve_hours(shown.hour),
-    "HH": lambda shown: _twelve_hours(shown.hour),
+    **dict.fromkeys(("HH12", "HH"), lambda shown: _signed(modulo(shown.hour, 12) or 12, 2, shown.hour)),
     "MI": lambda shown: (shown.minute, 2),
     "SS": lambda shown: (shown.second, 2),
     "SSSS": lambda shown: (shown.hour * 3600 + shown.minute * 60 + shown.second, 0),
@@ -127,7 +133,7 @@ _NUMBERS: dict[str, Callable[[Shown], tuple[int, int]]] = {
     "D": lambda shown: (shown.weekday + 1, 0),
     "ID": lambda shown: (shown.weekday or 7, 0),
     "W": lambda shown: (cut(shown.day - 1, 7) + 1, 0),
-    "J": lambda shown: (julian_of(shown.year, shown.month, shown.day), 0),
+    "J": lambda shown: (to_days(shown.year, shown.month, shown.day) + EPOCH_JULIAN, 0),
     "CC": _century,
     "YYYY": lambda shown: (shown.shown_year, 4),
     "IYYY": lambda shown: _signed(shown.shown_iso_year, 4, shown.shown_year),
@@ -143,10 +149,6 @@ _NUMBERS: dict[str, Callable[[Shown], tuple[int, int]]] = {
 def _filled(number: int, width: int) -> tuple[int, int]:
     """A number whose sign takes one of its positions."""
     return number, width - (number < 0)
-
-
-def _twelve_hours(hour: int) -> tuple[int, int]:
-    return _signed(modulo(hour, 12) or 12, 2, hour)
 
 
 def _cased(text: str, node: Node) -> str:
@@ -193,31 +195,6 @@ _NAMES: dict[str, Callable[[Node, Shown], str]] = {
     "TZM": lambda _node, _shown: "00",
 }
 _NOT_IN_INTERVALS = frozenset((*_NAMES, "D", "ID")) - {"A.M.", "P.M.", "AM", "PM", "RM"}
-
-
-def julian_of(year: int, month: int, day: int) -> int:
-    """The Julian day, computed like PostgreSQL, because an interval's month may be 0 or negative."""
-    month, year = (month + 1, year + 4800) if month > 2 else (month + 13, year + 4799)
-    century = cut(year, 100)
-    days = year * 365 - 32_167 + cut(year, 4) - century + cut(century, 4)
-    return days + cut(7834 * month, 256) + day
-
-
-def _iso_start(year: int) -> int:
-    """The Julian day of the Monday of the first ISO week."""
-    fourth = julian_of(year, 1, 4)
-    return fourth - fourth % 7
-
-
-def iso_date_of(year: int, month: int, day: int) -> tuple[int, int, int]:
-    """The ISO year, the week in it and the day in it."""
-    julian = julian_of(year, month, day)
-    start = _iso_start(year)
-    if julian < start:
-        year, start = year - 1, _iso_start(year - 1)
-    if cut(julian - start, 7) + 1 >= 52 and julian >= _iso_start(year + 1):
-        year, start = year + 1, _iso_start(year + 1)
-    return year, cut(julian - start, 7) + 1, julian - start + 1
 
 
 SIGNATURES: Calls = {

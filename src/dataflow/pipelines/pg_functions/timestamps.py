@@ -15,6 +15,8 @@ from dataflow.pipelines.pg_functions.integers import cut
 from dataflow.pipelines.pg_functions.signatures import Calls, Interval, for_each, swapped
 from dataflow.pipelines.pg_functions.zones import zone_for_making
 
+STAMPS = ("timestamp", "timestamptz")
+
 
 def show_date(days: int) -> str:
     year, month, day = civil.from_days(days)
@@ -32,12 +34,6 @@ def show_timestamptz(micros: int) -> str:
 
 def _with_era(year: int, rest: str, zone: str) -> str:
     return f"{year:04d}-{rest}{zone}" if year > 0 else f"{1 - year:04d}-{rest}{zone} BC"
-
-
-def date_to_timestamp(days: int) -> int:
-    if days * intervals.DAY >= civil.END_TIMESTAMP:
-        raise ValueError("date out of range for timestamp")
-    return days * intervals.DAY
 
 
 def to_precision(micros: int, digits: int) -> int:
@@ -72,10 +68,12 @@ def subtract_interval(micros: int, span: Interval) -> int:
 
 
 def _from_midnight(call: Callable[[int, Interval], int], days: int, span: Interval) -> int:
-    return call(date_to_timestamp(days), span)
+    if days * intervals.DAY >= civil.END_TIMESTAMP:
+        raise ValueError("date out of range for timestamp")
+    return call(days * intervals.DAY, span)
 
 
-def timestamp_difference(left: int, right: int) -> Interval:
+def _difference(left: int, right: int) -> Interval:
     """The difference in days and time, without months."""
     return intervals.justify_hours(intervals.checked(0, 0, left - right))
 
@@ -106,7 +104,7 @@ def bin_timestamp(stride: Interval, micros: int, origin: int) -> int:
 
 
 def make_date(year: int, month: int, day: int) -> int:
-    shown = _date_text(year + 1 if -(2**31) < year < 0 else year, month, day)
+    shown = f"{year + 1 if -(2**31) < year < 0 else year}-{month:02d}-{day:02d}"
     days = civil.find_days(_valid_year(year, month, day, shown), month, day)
     if days is None:
         raise ValueError(f"date out of range: {shown}")
@@ -117,16 +115,17 @@ def make_timestamp(*parts: float) -> int:
     """make_timestamp of year, month, day, hour, minute and seconds."""
     year, month, day, hour, minute = map(int, parts[:5])
     seconds = parts[5]
-    shown = _date_text(year, month, day)
+    shown = f"{year}-{month:02d}-{day:02d}"
     astronomical = _valid_year(year, month, day, shown)
     if not civil.is_julian(astronomical, month):
         raise ValueError(f"date out of range: {shown}")
     written = f"{seconds:g}"  # like C's %02g
     time = f"{hour}:{minute:02d}:{SPECIAL_NAMES.get(written, written.zfill(2))}"
-    if _time_overflows(hour, minute, seconds):
+    is_possible = 0 <= hour <= 24 and 0 <= minute <= 59 and 0 <= seconds <= 60  # NaN is not
+    clock = civil.clock(hour, minute, 0, int(round_even(seconds * 1e6))) if is_possible else 0
+    if not is_possible or clock > intervals.DAY:
         raise ValueError(f"time field value out of range: {time}")
-    micros = civil.to_days(astronomical, month, day) * intervals.DAY
-    micros += civil.clock(hour, minute, 0, int(round_even(seconds * 1_000_000.0)))
+    micros = civil.to_days(astronomical, month, day) * intervals.DAY + clock
     return civil.check_timestamp(micros, f"{shown} {time}")
 
 
@@ -147,15 +146,6 @@ def _valid_year(year: int, month: int, day: int, shown: str) -> int:
     if not is_possible or day > civil.days_in_month(astronomical, month):
         raise ValueError(f"date field value out of range: {shown}")
     return astronomical
-
-
-def _time_overflows(hour: int, minute: int, seconds: float) -> bool:
-    is_possible = 0 <= hour <= 24 and 0 <= minute <= 59 and 0 <= seconds <= 60  # NaN is not
-    return not is_possible or civil.clock(hour, minute, 0, int(round_even(seconds * 1e6))) > intervals.DAY
-
-
-def _date_text(year: int, month: int, day: int) -> str:
-    return f"{year}-{month:02d}-{day:02d}"
 
 
 def from_epoch(seconds: float) -> int:
@@ -193,8 +183,6 @@ def _ordered(start: int | None, end: int | None) -> tuple[int | None, int | None
     return (end, start) if end is not None and start > end else (start, end)
 
 
-_STAMPS = ("timestamp", "timestamptz")
-
 SIGNATURES: Calls = {
     "cast(text) -> date": parse_date,
     "cast(text) -> timestamp": parse_timestamp,
@@ -214,12 +202,12 @@ SIGNATURES: Calls = {
     f"make_timestamp({'integer, ' * 5}double) -> timestamp": make_timestamp,
     f"make_timestamptz({'integer, ' * 5}double, text?) -> timestamptz": make_timestamptz,
     "to_timestamp(double) -> timestamptz": from_epoch,
-    **for_each("+({}, interval) -> {}", dict.fromkeys(_STAMPS, add_interval)),
-    **for_each("+(interval, {}) -> {}", dict.fromkeys(_STAMPS, swapped(add_interval))),
-    **for_each("-({}, interval) -> {}", dict.fromkeys(_STAMPS, subtract_interval)),
-    **for_each("-({}, {}) -> interval", dict.fromkeys(_STAMPS, timestamp_difference)),
-    **for_each("age({}, {}) -> interval", dict.fromkeys(_STAMPS, age)),
-    **for_each("date_bin(interval, {}, {}) -> {}", dict.fromkeys(_STAMPS, bin_timestamp)),
-    **for_each("isfinite({}) -> boolean", dict.fromkeys(_STAMPS, intervals.is_finite)),
-    **for_each("overlaps({}, {}, {}, {}) -> boolean with nulls", dict.fromkeys(_STAMPS, overlaps)),
+    **for_each("+({}, interval) -> {}", dict.fromkeys(STAMPS, add_interval)),
+    **for_each("+(interval, {}) -> {}", dict.fromkeys(STAMPS, swapped(add_interval))),
+    **for_each("-({}, interval) -> {}", dict.fromkeys(STAMPS, subtract_interval)),
+    **for_each("-({}, {}) -> interval", dict.fromkeys(STAMPS, _difference)),
+    **for_each("age({}, {}) -> interval", dict.fromkeys(STAMPS, age)),
+    **for_each("date_bin(interval, {}, {}) -> {}", dict.fromkeys(STAMPS, bin_timestamp)),
+    **for_each("isfinite({}) -> boolean", dict.fromkeys(STAMPS, intervals.is_finite)),
+    **for_each("overlaps({}, {}, {}, {}) -> boolean with nulls", dict.fromkeys(STAMPS, overlaps)),
 }

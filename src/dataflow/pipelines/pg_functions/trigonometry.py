@@ -52,10 +52,6 @@ def area_tangent(value: float) -> float:
     return math.copysign(INFINITY, value) if abs(value) == 1 else math.atanh(value)
 
 
-def arc_sine_degrees(value: float) -> float:
-    return math.copysign(_arc_sine_quarter(abs(value)), value) if value else _arc_sine_quarter(value)
-
-
 def arc_cosine_degrees(value: float) -> float:
     if value < 0:
         return 90.0 + _arc_sine_quarter(-value)
@@ -133,7 +129,7 @@ _FUNCTIONS: dict[str, Callable[[float], float]] = {
     "cosd": finite(cosine_degrees),
     "tand": finite(tangent_degrees),
     "cotd": finite(partial(tangent_degrees, is_inverse=True)),
-    "asind": ranged(arc_sine_degrees, -1, 1),
+    "asind": ranged(lambda value: math.copysign(_arc_sine_quarter(abs(value)), value), -1, 1),
     "acosd": ranged(arc_cosine_degrees, -1, 1),
     "atand": lambda value: math.atan(value) / _ATAN_ONE * 45.0,
     "sinh": partial(_or_infinity, math.sinh),

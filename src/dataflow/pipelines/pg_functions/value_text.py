@@ -8,8 +8,8 @@ import re
 
 from dataflow.pipelines.pg_functions.integers import SPACE
 from dataflow.pipelines.pg_functions.signatures import Calls
+from dataflow.pipelines.shape.values import BOOLEANS, find_uuid
 
-UUID = re.compile(r"(\{)?((?:[0-9a-fA-F]{4}-?){7}[0-9a-fA-F]{4})(?(1)\})")
 HEX_PAIR = re.compile(r"[^ \n\t\r].?", re.DOTALL)
 HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 BYTEA_ESCAPE = re.compile(rb"\\(?:([0-3][0-7][0-7])|(\\))|\\|[^\\]+", re.DOTALL)
@@ -20,15 +20,11 @@ UNICODE_ESCAPE = re.compile(
     r"\\(?:(?P<backslash>\\)|u?(?P<four>[0-9a-fA-F]{4})|\+(?P<six>[0-9a-fA-F]{6})|U(?P<eight>[0-9a-fA-F]{8}))?|[^\\]"
 )
 BAD_PAIR = "invalid Unicode surrogate pair"
-_BOOLEANS = {
-    word[:size]: word in ("true", "yes") for word in ("true", "yes", "false", "no") for size in range(1, 6)
-}
-_BOOLEANS |= {"on": True, "1": True, "off": False, "of": False, "0": False}
 
 
 def boolean_in(text: str) -> bool:
     """Parse a boolean: true, false, yes, no, their prefixes, on, off (of), 1 and 0."""
-    found = _BOOLEANS.get(text.strip(SPACE).lower() if text.isascii() else "")
+    found = BOOLEANS.get(text.strip(SPACE).lower() if text.isascii() else "")
     if found is None:
         raise ValueError(f'invalid input syntax for type boolean: "{text}"')
     return found
@@ -39,18 +35,12 @@ def boolean_out(value: bool) -> str:
     return "t" if value else "f"
 
 
-def boolean_to_text(value: bool) -> str:
-    """Cast a boolean to text."""
-    return "true" if value else "false"
-
-
 def uuid_in(text: str) -> str:
     """Parse a UUID in any format and return its canonical text."""
-    found = UUID.fullmatch(text)
+    found = find_uuid(text)
     if found is None:
         raise ValueError(f'invalid input syntax for type uuid: "{text}"')
-    digits = found[2].replace("-", "").lower()
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+    return found
 
 
 def bytea_in(text: str) -> bytes:

@@ -200,25 +200,18 @@ def load_zone(name: str) -> Zone | None:
 
 def parse_zone_file(content: bytes) -> Zone:
     """The second, 64-bit part of a compiled zone (RFC 8536), and the rules in its last line."""
-    counts = struct.unpack(">6I", content[20:44])
-    start = 44 + _body_size(counts, 4)
-    counts = struct.unpack(">6I", content[start + 20 : start + 44])
-    _, _, _, time_count, type_count, name_size = counts
+    start = content.index(b"TZif", 4)
+    *_, time_count, type_count, name_size = struct.unpack(">6I", content[start + 20 : start + 44])
     body = content[start + 44 :]
     moments = struct.unpack(f">{time_count}q", body[: 8 * time_count])
     indexes = body[8 * time_count : 9 * time_count]
     kinds = body[9 * time_count : 9 * time_count + 6 * type_count]
     names = body[9 * time_count + 6 * type_count :][:name_size]
     times = [_read_type(kinds[place : place + 6], names) for place in range(0, len(kinds), 6)]
-    rules = _parse_rules(body[_body_size(counts, 8) :].decode().strip("\n"))
+    rules = _parse_rules(content[:-1].rpartition(b"\n")[2].decode())
     return Zone(moments, tuple(times[index] for index in indexes), times[0], rules)
 
 
 def _read_type(kind: bytes, names: bytes) -> LocalTime:
     offset, _is_summer, name = struct.unpack(">iBB", kind)
     return LocalTime(offset, names[name:].split(b"\0", 1)[0].decode())
-
-
-def _body_size(counts: tuple[int, ...], width: int) -> int:
-    isut, isstd, leap, time_count, type_count, name_size = counts
-    return time_count * (width + 1) + type_count * 6 + name_size + leap * (width + 4) + isstd + isut

@@ -11,7 +11,7 @@ from dataflow.pipelines.pg_functions.datetime_fields import Malformed
 from dataflow.pipelines.pg_functions.integers import cut
 from dataflow.pipelines.pg_functions.intervals import SECOND
 from dataflow.pipelines.pg_functions.intervals import show as show_interval
-from dataflow.pipelines.pg_functions.signatures import Calls, Interval
+from dataflow.pipelines.pg_functions.signatures import Calls, Interval, for_each
 from dataflow.pipelines.pg_functions.zone_rules import LocalTime, Zone, load_zone
 
 # PostgreSQL's default set: minutes ahead of UTC and the abbreviations for that offset, those of a summer time
@@ -155,30 +155,26 @@ def zone_for_making(name: str) -> AnyZone:
         return find_zone(name)
 
 
-def to_local(name: str, micros: int) -> int:
+def to_local(zone: str | Interval, micros: int) -> int:
     """Convert a timestamptz to the local time of a zone."""
-    return check_timestamp(micros + find_zone(name).at(micros // SECOND).offset * SECOND)
+    return check_timestamp(micros + _zone_of(zone).at(micros // SECOND).offset * SECOND)
 
 
-def from_local(name: str, micros: int) -> int:
+def from_local(zone: str | Interval, micros: int) -> int:
     """Convert a local time of a zone to a timestamptz."""
-    return check_timestamp(micros - find_zone(name).offset_of_local(micros // SECOND) * SECOND)
+    return check_timestamp(micros - _zone_of(zone).offset_of_local(micros // SECOND) * SECOND)
 
 
-def _interval_offset(zone: Interval) -> int:
-    if zone.months or zone.days:
-        shown = show_interval(zone)
+def _zone_of(given: str | Interval) -> AnyZone:
+    if isinstance(given, str):
+        return find_zone(given)
+    if given.months or given.days:
+        shown = show_interval(given)
         raise ValueError(f'interval time zone "{shown}" must not include months or days')
-    return cut(zone.micros, SECOND) * SECOND
+    return fixed_zone(cut(given.micros, SECOND))
 
 
 SIGNATURES: Calls = {
-    "timezone(text, timestamptz) -> timestamp": to_local,
-    "timezone(text, timestamp) -> timestamptz": from_local,
-    "timezone(interval, timestamptz) -> timestamp": lambda zone, micros: check_timestamp(
-        micros + _interval_offset(zone)
-    ),
-    "timezone(interval, timestamp) -> timestamptz": lambda zone, micros: check_timestamp(
-        micros - _interval_offset(zone)
-    ),
+    **for_each("timezone({}, timestamptz) -> timestamp", dict.fromkeys(("text", "interval"), to_local)),
+    **for_each("timezone({}, timestamp) -> timestamptz", dict.fromkeys(("text", "interval"), from_local)),
 }

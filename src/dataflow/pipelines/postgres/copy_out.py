@@ -20,11 +20,10 @@ from dataflow.errors import BadInput, InvalidRows
 from dataflow.model.record import record
 from dataflow.pipelines.handover.records import Part
 from dataflow.pipelines.postgres.encoding import find_copied_type
-from dataflow.pipelines.postgres.transactions import Session, named_statement
+from dataflow.pipelines.postgres.transactions import Session, fetch_named
 from dataflow.private_files import open_private
 
 BYTES_AT_ONCE = 8 * 1024 * 1024
-TYPE_NAMES = named_statement("catalogue.type_names")
 
 
 @record
@@ -76,7 +75,7 @@ def list_type_names(session: Session, result: PGresult) -> list[tuple[str, bool]
     """The type of each column of a result, as PostgreSQL writes it, and whether it is an array."""
     places = range(result.nfields)
     kinds = [result.ftype(place) for place in places], [result.fmod(place) for place in places]
-    return session.execute(TYPE_NAMES, kinds).fetchall()
+    return fetch_named(session, "catalogue.type_names", kinds)
 
 
 def copy_part(session: Session, work: PartWork) -> Part:

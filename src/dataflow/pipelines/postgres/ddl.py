@@ -10,12 +10,11 @@ from psycopg import sql
 from dataflow.errors import Conflict
 from dataflow.pipelines.postgres.copy_out import list_type_names
 from dataflow.pipelines.postgres.table import Column, Table, type_sql
-from dataflow.pipelines.postgres.transactions import Session, named_statement
+from dataflow.pipelines.postgres.transactions import Session, fetch_named
 from dataflow.pipelines.shape.fields import LONGEST_NAME
 
-COLUMNS_OF = named_statement("catalogue.columns")
-KEYS_OF = named_statement("catalogue.keys")
-TABLES = ("r", "p")
+TABLES = (("r",), ("p",))
+"""The values of relkind, as rows: an ordinary or a partitioned table."""
 INDEXES_ELSEWHERE = "select indexname from pg_indexes where schemaname = %s and tablename <> %s"
 
 
@@ -45,8 +44,11 @@ def check_table_fits(session: Session, table: Table, partition: str | None) -> N
     One change is made: a new nullable column of the mapping is added (readers wait until the
     commit). A column that only the table has is left alone if it has a default or is an identity.
     """
-    _check_kind(session, table)
-    rows = session.execute(COLUMNS_OF, (table.identifier.as_string(session),)).fetchall()
+    identifier = table.identifier.as_string(session)
+    kind_of = "select relkind from pg_class where oid = to_regclass(%s)"
+    if session.execute(kind_of, (identifier,)).fetchone() not in TABLES:
+        raise Conflict(f"{table} exists but is not a table. Drop it, or name another table.")
+    rows = fetch_named(session, "catalogue.columns", (identifier,))
     found = {name: kind for name, kind, _ in rows}
     filled = {name for name, _, is_filled in rows if is_filled}
     columns = all_columns(table, partition)
@@ -75,7 +77,7 @@ def has_key(session: Session, table: Table, partition: str | None, columns: tupl
     if session.execute("select to_regclass(%s)", (name,)).fetchone() == (None,):
         keys = [primary_key(table, partition), *_uniques(table, partition)]
     else:
-        keys = [tuple(found) for (found,) in session.execute(KEYS_OF, (name,)).fetchall()]
+        keys = [tuple(found) for (found,) in fetch_named(session, "catalogue.keys", (name,))]
     return any(key and {*key} <= {*columns, partition} for key in keys)
 
 
@@ -150,14 +152,6 @@ def _canonical_types(session: Session, columns: tuple[Column, ...]) -> list[str]
     result = session.execute(sql.SQL("select {}").format(nulls)).pgresult
     assert result is not None
     return [kind for kind, _ in list_type_names(session, result)]
-
-
-def _check_kind(session: Session, table: Table) -> None:
-    row = session.execute(
-        "select relkind from pg_class where oid = to_regclass(%s)", (table.identifier.as_string(session),)
-    ).fetchone()
-    if row is None or row[0] not in TABLES:
-        raise Conflict(f"{table} exists but is not a table. Drop it, or name another table.")
 
 
 def _index_name(table: Table, columns: tuple[str, ...], always: bool = False) -> str:

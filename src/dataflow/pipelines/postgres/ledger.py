@@ -15,16 +15,9 @@ from dataflow.errors import Conflict, Superseded, TargetError
 from dataflow.model.record import as_dict, record
 from dataflow.pipelines.handover.records import Destination
 from dataflow.pipelines.postgres.table import Table
-from dataflow.pipelines.postgres.transactions import Session, exists, lock_name, named_statement
+from dataflow.pipelines.postgres.transactions import Session, exists, fetch_named, lock_name, named
 
 LEDGER = "dataflow_ledger"
-
-CREATE = named_statement("ledger.create")
-RAISE = named_statement("ledger.raise")
-READ = named_statement("ledger.read")
-WRITE = named_statement("ledger.write")
-OTHERS = named_statement("ledger.others")
-TAKE_OVER = named_statement("ledger.take_over")
 
 
 @record
@@ -62,18 +55,21 @@ class Ledger:
 
         Returns the dataid's row, locked until the transaction ends; includes a publish that was in progress.
         """
-        self._create(session)
-        raised = session.execute(RAISE.format(**self._names), self._values).fetchone()
+        # IF NOT EXISTS alone fails for concurrent calls, and for users without CREATE.
+        if not exists(session, self._table.schema, LEDGER):
+            lock_name(session, f"{self._table.schema}.{LEDGER}")
+            session.execute(named("ledger.create").format(**self._names))
+        raised = fetch_named(session, "ledger.raise", self._values, **self._names)
         entries = self._read(session, whole=True)
         own = entries[self._destination.dataid]
         self._refuse_foreign(entries)
-        if raised is None and own.fence > self._destination.newest_run > 0:
+        if not raised and own.fence > self._destination.newest_run > 0:
             raise Conflict(
                 f"{self._table} was written by run {own.fence} for {own.dataid}, but the last run id of this "
                 f"status store is {self._destination.newest_run}: it was restored from a backup. To continue "
                 f"with it: dataflow pipeline takeover {self._destination.job}"
             )
-        if raised is None:
+        if not raised:
             raise self._superseded_by(own.fence)
         self._refuse_older(session, entries)
         return own
@@ -96,11 +92,11 @@ class Ledger:
 
     def write(self, session: Session, rows: int) -> None:
         """Record what this run published, in the transaction that publishes it."""
-        session.execute(WRITE.format(**self._names), self._values | {"rows": rows})
+        session.execute(named("ledger.write").format(**self._names), self._values | {"rows": rows})
 
     def refuse_gone(self, session: Session) -> None:
         """Called if the table is missing: created again, it would lack the rows of other dataids."""
-        others = [row[0] for row in session.execute(OTHERS.format(**self._names), self._values).fetchall()]
+        others = [row[0] for row in fetch_named(session, "ledger.others", self._values, **self._names)]
         if others:
             ledger, name = self._names["ledger"].as_string(session), sql.Literal(self._table.name)
             raise Conflict(
@@ -117,23 +113,12 @@ class Ledger:
         found = self._read(session, False, "for update").get(self._destination.dataid)
         return found if found and found.store_id == self._destination.store_id else None
 
-    def _create(self, session: Session) -> None:
-        # IF NOT EXISTS alone fails for concurrent calls, and for users without CREATE.
-        if exists(session, self._table.schema, LEDGER):
-            return
-        lock_name(session, f"{self._table.schema}.{LEDGER}")
-        session.execute(CREATE.format(**self._names))
-
     def _read(self, session: Session, whole: bool, lock: LiteralString = "") -> dict[str, LedgerEntry]:
-        statement = READ.format(**self._names, lock=sql.SQL(lock))
-        rows = session.execute(statement, self._values | {"whole": whole}).fetchall()
-        return {row[0]: LedgerEntry(*row) for row in rows}
+        values, parts = self._values | {"whole": whole}, {**self._names, "lock": sql.SQL(lock)}
+        return {row[0]: LedgerEntry(*row) for row in fetch_named(session, "ledger.read", values, **parts)}
 
     def _refuse_older(self, session: Session, entries: dict[str, LedgerEntry]) -> None:
-        """In mode snapshot the table is one state of the data: an older one never replaces a newer.
-
-        Appended rows replace none.
-        """
+        """In mode snapshot an older state of the data never replaces a newer; appended rows replace none."""
         if not self._in_order:
             return
         published = [entry for entry in entries.values() if entry.run_id is not None]
@@ -188,6 +173,6 @@ def take_over(session: Session, schema: str, dataset: str, store_id: str, newest
     ledger = sql.Identifier(schema, LEDGER)
     # Wait for runs that are raising their fence: a row not yet visible would not be taken over.
     session.execute(sql.SQL("lock table {} in share row exclusive mode").format(ledger))
-    statement = TAKE_OVER.format(ledger=ledger)
+    statement = named("ledger.take_over").format(ledger=ledger)
     values = {"store_id": store_id, "dataset": dataset, "newest_run": newest_run}
     return session.execute(statement, values).rowcount

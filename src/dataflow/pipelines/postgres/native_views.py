@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg import IsolationLevel, sql
@@ -14,16 +14,17 @@ from psycopg.pq import DiagnosticField
 from dataflow.errors import BadInput, InputMoved, TargetError
 from dataflow.model.location import Location
 from dataflow.model.record import record
+from dataflow.pipelines.handover.connection import Connection
 from dataflow.pipelines.handover.records import Staged, TaskReport
 from dataflow.pipelines.postgres.copy_out import describe
 from dataflow.pipelines.postgres.ledger import LEDGER
 from dataflow.pipelines.postgres.staging_table import attempt_number
-from dataflow.pipelines.postgres.table import ATTEMPT, Column, DatabaseLogin
+from dataflow.pipelines.postgres.table import ATTEMPT, Column
 from dataflow.pipelines.postgres.transactions import (
     Session,
     Sessions,
     connect,
-    named_statement,
+    fetch_named,
     transaction,
     translate,
 )
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 ATTEMPT_NAME = "select"
 UNDEFINED_COLUMN = b"42703"
-PUBLISHED = named_statement("ledger.published")
 
 
 @record
@@ -50,17 +50,27 @@ class Pinned:
     column: str = ""
 
 
-def list_columns(connection: DatabaseLogin, schema: str, select: str) -> tuple[Column, ...]:
+def list_columns(connection: Connection, schema: str, select: str) -> tuple[Column, ...]:
     """The columns of a SELECT, with their types; BadInput if it is not a SELECT."""
+    return read_first(connection, schema, select, 0)[0]
+
+
+def read_first(
+    connection: Connection, schema: str, select: str, most: int
+) -> tuple[tuple[Column, ...], list[tuple[Any, ...]]]:
+    """The columns of a SELECT and its first rows, read only; BadInput if it is not a SELECT."""
     with transaction(connection) as session:
+        session.execute("set transaction read only")
         _prepare(session, schema)
-        return tuple(
+        columns = tuple(
             Column(field.name, field.kind if field.kind != "unknown" else "text")
             for field in describe(session, select)
         )
+        asked = f"select * from ({select}\n) as source limit {most:d}"
+        return columns, session.execute(asked.encode()).fetchall() if most else []
 
 
-def refuse_unknown_columns(connection: DatabaseLogin, schema: str, select: str, place: str) -> None:
+def refuse_unknown_columns(connection: Connection, schema: str, select: str, place: str) -> None:
     """Raise BadInput, with the database's hint, if a SELECT names a column that none of its tables has.
 
     Other errors, such as a table that does not exist yet, are left to the run.
@@ -109,8 +119,7 @@ def stage_select(
             # Rows staged by an earlier attempt whose reply was lost.
             session.execute(sql.SQL("delete from {}").format(target.staging.identifier))
             rows = session.execute(statement, ()).rowcount
-            statistics = _count(session, target, wanted)
-            return [TaskReport(Staged(ATTEMPT_NAME, rows, 0), statistics, rows, 0)]
+            return [TaskReport(Staged(ATTEMPT_NAME, rows, 0), _count(session, target, wanted), rows, 0)]
     except psycopg.Error as error:
         raise translate(error, target.connection.name) from error
 
@@ -129,9 +138,8 @@ def _count(session: Session, target: PostgresTarget, wanted: Wanted) -> Statisti
             values.append(list(accepted[name]))
         parts.append(sql.SQL("count({}), {}, {}").format(column, bounds, others))
     statement = sql.SQL("select {} from {}").format(sql.SQL(", ").join(parts), target.staging.identifier)
-    row = session.execute(statement, values).fetchone()
-    assert row is not None
-    rows, facts = row[0], [row[start : start + 4] for start in range(1, len(row), 4)]
+    [(rows, *found)] = session.execute(statement, values).fetchall()
+    facts = [found[start : start + 4] for start in range(0, len(found), 4)]
     columns = {
         name: ColumnStatistics(rows - count, low, high, others)
         for name, (count, low, high, others) in zip(names, facts, strict=True)
@@ -144,7 +152,7 @@ def _pinned_part(session: Session, schema: str, table: str, pinned: Pinned) -> s
 
     InputMoved if the table holds something else: the store records the pinned version as input of the result.
     """
-    rows = session.execute(PUBLISHED.format(sql.Identifier(schema, LEDGER)), (table,)).fetchall()
+    rows = fetch_named(session, "ledger.published", (table,), ledger=sql.Identifier(schema, LEDGER))
     published = dict(rows)
     if pinned.chunks is None:
         newest = next((run_id for _, run_id in reversed(rows) if run_id), None)
@@ -154,12 +162,9 @@ def _pinned_part(session: Session, schema: str, table: str, pinned: Pinned) -> s
         _refuse_moved(f"{schema}.{table}, {dataid},", table, published.get(dataid), location)
     if not pinned.column or published.keys() <= pinned.chunks.keys():
         return None
-    return sql.SQL("{0} as not materialized (select * from {1} where {2} = any({3}))").format(
-        sql.Identifier(table),
-        sql.Identifier(schema, table),
-        sql.Identifier(pinned.column),
-        sql.Literal(sorted(pinned.chunks)),
-    )
+    part = sql.SQL("{} as not materialized (select * from {} where {} = any({}))")
+    names = sql.Identifier(table), sql.Identifier(schema, table), sql.Identifier(pinned.column)
+    return part.format(*names, sql.Literal(sorted(pinned.chunks)))
 
 
 def _refuse_moved(what: str, table: str, found: int | None, location: str) -> None:

@@ -164,19 +164,13 @@ _LOADS = {"replace": _replace, "append": _add, "merge": _merge, "swap": _swap}
 
 def _insert(session: Session, load: Load, into: sql.Identifier, tail: sql.Composable = NOTHING) -> int:
     """The number of rows that the table accepted."""
-    columns = ddl.all_columns(load.table, load.partition)
+    names = ddl.names(tuple(column.name for column in ddl.all_columns(load.table, load.partition)))
     values = [_value(column) for column in load.table.columns]
     if load.partition:
         values.append(sql.Literal(load.dataid))
-    statement = sql.SQL("insert into {} ({}) select {} from {} {} {}").format(
-        into,
-        ddl.names(tuple(column.name for column in columns)),
-        sql.SQL(", ").join(values),
-        load.source,
-        _order(load.table),
-        tail,
-    )
-    return session.execute(statement).rowcount
+    statement = sql.SQL("insert into {} ({}) select {} from {} {} {}")
+    parts = into, names, sql.SQL(", ").join(values), load.source, _order(load.table), tail
+    return session.execute(statement.format(*parts)).rowcount
 
 
 def _count_absent(session: Session, load: Load, key: tuple[str, ...]) -> int:
@@ -191,14 +185,7 @@ def _count_absent(session: Session, load: Load, key: tuple[str, ...]) -> int:
     statement = sql.SQL(
         "select count(*) from (select {} from {}) s where not exists "
         "(select 1 from {} t where ({}) = ({}) and {} = {})"
-    ).format(
-        given,
-        load.source,
-        load.table.identifier,
-        _of("t", keys),
-        _of("s", keys),
-        *values,
-    )
+    ).format(given, load.source, load.table.identifier, _of("t", keys), _of("s", keys), *values)
     row = session.execute(statement).fetchone()
     return int(row[0]) if row else 0
 

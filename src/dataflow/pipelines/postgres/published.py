@@ -12,11 +12,11 @@ from psycopg import sql
 from dataflow.errors import BadInput, Conflict, InputMoved
 from dataflow.model.record import record, replace
 from dataflow.model.url_text import percent_encode
+from dataflow.pipelines.handover.connection import Connection
 from dataflow.pipelines.handover.published_table import PublishedTable
 from dataflow.pipelines.lake.manifest import DATAID, Columns, Frame
 from dataflow.pipelines.postgres.copy_out import CopiedColumn, PartWork
 from dataflow.pipelines.postgres.ledger import LEDGER
-from dataflow.pipelines.postgres.table import DatabaseLogin
 from dataflow.pipelines.postgres.table_source import (
     EVERYTHING,
     copy_parts,
@@ -24,14 +24,12 @@ from dataflow.pipelines.postgres.table_source import (
     list_work,
     page_ranges,
 )
-from dataflow.pipelines.postgres.transactions import Session, Sessions, exists, named_statement
+from dataflow.pipelines.postgres.transactions import Session, Sessions, exists, fetch_named
 from dataflow.pipelines.shape.sql_types import BARE_NUMERIC, MOST_DIGITS, parse_sql_type
 from dataflow.private_files import make_private_folder
 
 TASKS = 2
 LOCK_SECONDS = 30
-COLUMNS = named_statement("catalogue.published_columns")
-PUBLISHED = named_statement("ledger.published_here")
 # NaN and infinity have no scale.
 DIGITS = sql.SQL("max(scale({0})), max(length(trunc(abs({0}))::text)), count({0}) - count(scale({0}))")
 
@@ -51,7 +49,7 @@ class _Plan:
 
 
 def read_published(
-    connection: DatabaseLogin, tables: Sequence[PublishedTable], folder: str, stop: threading.Event
+    connection: Connection, tables: Sequence[PublishedTable], folder: str, stop: threading.Event
 ) -> list[Frame]:
     """The rows of these tables as files in that folder, all from one snapshot; by run if partitioned.
 
@@ -67,8 +65,7 @@ def read_published(
             work, columns = _list_work(first, plan, _folder_of(folder, number, plan.table))
             frames.append(Frame(tuple(each.part.path for each in work), columns))
             all_work += work
-        for _ in copy_parts(sessions, snapshot, TASKS, all_work):
-            pass
+        list(copy_parts(sessions, snapshot, TASKS, all_work))
         return frames
 
 
@@ -88,8 +85,8 @@ def _check(session: Session, table: PublishedTable) -> None:
     """The table must hold what the store says is published; an unpartitioned one, nothing newer either."""
     published: dict[str, int] = {}
     if exists(session, table.schema, LEDGER):
-        statement = PUBLISHED.format(sql.Identifier(table.schema, LEDGER))
-        published = dict(session.execute(statement, (table.name, table.store_id)).fetchall())
+        ledger, values = sql.Identifier(table.schema, LEDGER), (table.name, table.store_id)
+        published = dict(fetch_named(session, "ledger.published_here", values, ledger=ledger))
     runs = dict(table.runs)
     newest = list(published)[-1:] if not table.partition_column else []
     for dataid in [*(each for each in newest if each not in runs), *runs]:
@@ -104,7 +101,7 @@ def _check(session: Session, table: PublishedTable) -> None:
 
 
 def _plan(session: Session, table: PublishedTable) -> _Plan:
-    rows = session.execute(COLUMNS, (table.schema, table.name)).fetchall()
+    rows = fetch_named(session, "catalogue.published_columns", (table.schema, table.name))
     if not rows:
         raise _gone(table)
     rows = [row for row in rows if row[0] != table.partition_column]
@@ -112,10 +109,8 @@ def _plan(session: Session, table: PublishedTable) -> _Plan:
     kinds = {name: _kind_of(kind, is_array) for name, kind, is_array in rows}
     condition: sql.Composable = EVERYTHING
     if table.partition_column:
-        dataids = [dataid for dataid, _ in table.runs]
-        condition = sql.SQL("{} = any({}::text[])").format(
-            sql.Identifier(table.partition_column), sql.Literal(dataids)
-        )
+        column, dataids = sql.Identifier(table.partition_column), [dataid for dataid, _ in table.runs]
+        condition = sql.SQL("{} = any({}::text[])").format(column, sql.Literal(dataids))
     return _Plan(table, fields, kinds, condition)
 
 
@@ -142,14 +137,12 @@ def _measured(session: Session, plans: list[_Plan]) -> list[_Plan]:
     """
     found: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
     for plan in plans:
-        bare = [name for name, kind in plan.kinds.items() if kind == "numeric"]
-        for name in bare:
+        for name in (name for name, kind in plan.kinds.items() if kind == "numeric"):
             statement = sql.SQL("select {} from {} where {}").format(
                 DIGITS.format(sql.Identifier(name)), plan.identifier, plan.condition
             )
-            row = session.execute(statement).fetchone()
-            assert row is not None
-            found.setdefault((plan.table.dataset, name), []).append((row[0] or 0, row[1] or 0, row[2]))
+            [(scale, whole, odd)] = session.execute(statement).fetchall()
+            found.setdefault((plan.table.dataset, name), []).append((scale or 0, whole or 0, odd))
     chosen = {key: _numeric_of(*map(max, zip(*digits, strict=True))) for key, digits in found.items()}
     return [
         replace(

@@ -10,24 +10,13 @@ from psycopg import sql
 from dataflow.errors import Conflict
 from dataflow.pipelines.handover.records import Destination
 from dataflow.pipelines.postgres.table import Table
-from dataflow.pipelines.postgres.transactions import Session, exists
+from dataflow.pipelines.postgres.transactions import Session, exists, fetch_named
 from dataflow.pipelines.shape.fields import LONGEST_NAME
 from dataflow.pipelines.shape.shaped import Reject
 
 SUFFIX = "_rejects"
-CREATE = sql.SQL("""
-    create table {} (
-        dataid text not null, run_id bigint not null, part integer not null, row_number bigint not null,
-        field text not null, value text not null, reason text not null, source_row text not null
-    )
-""")
-COLUMNS = {"dataid", "run_id", "part", "row_number", "field", "value", "reason", "source_row"}
-COLUMNS_OF = """
-    select attname from pg_attribute where attrelid = to_regclass(%s) and attnum > 0 and not attisdropped
-"""
-WIDEN = sql.SQL("alter table {} add column source_row text not null default ''")
-DELETE = sql.SQL("delete from {} where dataid = %s")
-COPY = sql.SQL("copy {} from stdin")
+COLUMNS = {"dataid": "text", "run_id": "bigint", "part": "integer", "row_number": "bigint"}
+COLUMNS |= dict.fromkeys(("field", "value", "reason", "source_row"), "text")
 
 
 def replace_rejects(
@@ -47,12 +36,13 @@ def replace_rejects(
                     "has that name. Rename one of them."
                 )
             return
-        session.execute(DELETE.format(identifier), (destination.dataid,))
+        session.execute(sql.SQL("delete from {} where dataid = %s").format(identifier), (destination.dataid,))
     elif not rejects:
         return
     else:
-        session.execute(CREATE.format(identifier))
-    with session.cursor() as cursor, cursor.copy(COPY.format(identifier)) as copy:
+        columns = sql.SQL(", ".join(f"{column} {kind} not null" for column, kind in COLUMNS.items()))
+        session.execute(sql.SQL("create table {} ({})").format(identifier, columns))
+    with session.cursor() as cursor, cursor.copy(sql.SQL("copy {} from stdin").format(identifier)) as copy:
         for one in rejects:
             where = (destination.dataid, destination.run_id, one.part, one.row)
             copy.write_row((*where, one.field, one.value, one.reason, one.source_row))
@@ -67,9 +57,9 @@ def rejects_name(table: str) -> str:
 
 
 def _is_ours(session: Session, identifier: sql.Identifier) -> bool:
-    rows = session.execute(COLUMNS_OF, (identifier.as_string(session),)).fetchall()
-    found = {name for (name,) in rows}
-    if COLUMNS - found == {"source_row"} and found < COLUMNS:  # created before source rows were kept
-        session.execute(WIDEN.format(identifier))
+    found = {row[0] for row in fetch_named(session, "catalogue.columns", (identifier.as_string(session),))}
+    if found == COLUMNS.keys() - {"source_row"}:  # created before source rows were kept
+        widen = sql.SQL("alter table {} add column source_row text not null default ''")
+        session.execute(widen.format(identifier))
         return True
-    return found == COLUMNS
+    return found == COLUMNS.keys()

@@ -6,42 +6,35 @@ from psycopg import sql
 
 from dataflow.errors import Conflict
 from dataflow.pipelines.postgres.table import Table
-from dataflow.pipelines.postgres.transactions import Session, named_statement
-
-CASCADES = named_statement("safeguards.cascades")
-CHILDREN = named_statement("safeguards.children")
-HIDDEN = named_statement("safeguards.hidden")
-RULES = named_statement("safeguards.rules")
+from dataflow.pipelines.postgres.transactions import Session, fetch_named
 
 
 def check_rules(session: Session, table: Table) -> None:
     """Refuse a table with a rule that replaces what is written."""
-    row = session.execute(RULES, {"table": table.identifier.as_string(session)}).fetchone()
-    if row:
-        rule, name = sql.Identifier(row[0]).as_string(session), table.identifier.as_string(session)
+    name = table.identifier.as_string(session)
+    for (rule,) in fetch_named(session, "safeguards.rules", {"table": name}):
         raise Conflict(
-            f"Table {table} has the rule {row[0]}, which replaces what a run writes. "
-            f"Drop it, then resubmit the work: drop rule {rule} on {name}"
+            f"Table {table} has the rule {rule}, which replaces what a run writes. Drop it, then resubmit "
+            f"the work: drop rule {sql.Identifier(rule).as_string(session)} on {name}"
         )
 
 
 def check_can_delete(session: Session, table: Table, *, whole: bool) -> None:
     """Refuse if deleting the table's rows would change other tables, or leave rows it cannot see."""
     values = {"table": table.identifier.as_string(session), "whole": whole}
-    if found := session.execute(CASCADES, values).fetchone():
-        name, other, action = found
+    for name, other, action in fetch_named(session, "safeguards.cascades", values):
         raise Conflict(
             f'Table {table} cannot be replaced: the foreign key "{name}" of {other} is ON DELETE '
             f"{action.upper()}, so rows there would be deleted or changed, too. "
             'Use write = "merge", or make the foreign key ON DELETE NO ACTION DEFERRABLE.'
         )
-    if found := session.execute(CHILDREN, values).fetchone():
+    for (child,) in fetch_named(session, "safeguards.children", values):
         raise Conflict(
-            f"Table {table} cannot be replaced: {found[0]} inherits from it and has its own columns, and "
+            f"Table {table} cannot be replaced: {child} inherits from it and has its own columns, and "
             'its rows would be deleted, too. Use write = "merge", or end the inheritance: '
-            f"alter table {found[0]} no inherit {values['table']}"
+            f"alter table {child} no inherit {values['table']}"
         )
-    if session.execute(HIDDEN, values).fetchone():
+    if fetch_named(session, "safeguards.hidden", values):
         raise Conflict(
             f"Table {table} cannot be replaced: its row security may hide rows from the user "
             f"{session.info.user}, and these would remain. Give the user a policy FOR ALL USING (true), "

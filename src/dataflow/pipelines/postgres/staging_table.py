@@ -13,10 +13,9 @@ from dataflow.errors import StagingLost, TargetDenied
 from dataflow.pipelines.handover.records import Destination, Staged
 from dataflow.pipelines.postgres.encoding import is_cast, staged_type
 from dataflow.pipelines.postgres.table import ATTEMPT, Table
-from dataflow.pipelines.postgres.transactions import Session, exists, lock_name, named_statement
+from dataflow.pipelines.postgres.transactions import Session, exists, fetch_named, lock_name
 
 SCHEMA = "dataflow_staging"
-HAS_DEFAULT_GRANTS = named_statement("catalogue.default_grants")
 
 
 class StagingTable:
@@ -83,10 +82,7 @@ class StagingTable:
         return sum(found.values())
 
     def list_dead(self, session: Session, fence: int) -> list[str]:
-        """The staging tables of this work's runs below the fence, and of all runs of other stores.
-
-        None of them can publish any more.
-        """
+        """The staging tables of runs that can no longer publish: below the fence, or of other stores."""
         rows = session.execute(
             "select tablename from pg_tables where schemaname = %s and starts_with(tablename, %s)",
             (self.schema, self.prefix),
@@ -96,8 +92,7 @@ class StagingTable:
 
     def _create_schema(self, session: Session) -> None:
         # IF NOT EXISTS alone would require CREATE even if the schema exists.
-        found = session.execute("select 1 from pg_namespace where nspname = %s", (self.schema,)).fetchone()
-        if found:
+        if session.execute("select 1 from pg_namespace where nspname = %s", (self.schema,)).fetchone():
             return
         lock_name(session, self.schema)
         try:
@@ -112,7 +107,7 @@ class StagingTable:
     def _may_become_the_table(self, session: Session, table: Table) -> bool:
         """True if a first load can be published by renaming the staging table: half the writes."""
         # Default grants of either schema would differ from those of a table created in its own.
-        grants = session.execute(HAS_DEFAULT_GRANTS, ([table.schema, self.schema],)).fetchone()
+        grants = fetch_named(session, "catalogue.default_grants", ([table.schema, self.schema],))
         cast = any(is_cast(column) for column in table.columns)
         return not (grants or cast or exists(session, table.schema, table.name))
 

@@ -10,20 +10,12 @@ from psycopg import sql
 
 from dataflow.errors import Conflict
 from dataflow.pipelines.postgres.table import Table
-from dataflow.pipelines.postgres.transactions import Session, named_statement
-
-DEPENDENTS = named_statement("swap.dependents")
-KEYS = named_statement("swap.keys")
-GRANTS = named_statement("swap.grants")
-
-RIGHTS = named_statement("swap.rights")
-GRANTEES = named_statement("swap.grantees")
-SETTINGS = named_statement("swap.settings")
+from dataflow.pipelines.postgres.transactions import Session, fetch_named
 
 
 def check_can_swap(session: Session, table: Table) -> None:
     """Refuse if something depends on the table that a twin would not have."""
-    rows = session.execute(DEPENDENTS, _values(session, table)).fetchall()
+    rows = fetch_named(session, "swap.dependents", _values(session, table))
     if rows:
         raise Conflict(
             f"Table {table} cannot be swapped: {', '.join(name for (name,) in rows)} would stay "
@@ -55,7 +47,7 @@ def take_place(session: Session, table: Table, twin: sql.Identifier) -> None:
 def _copy_keys(session: Session, values: dict[str, str], twin: sql.Identifier) -> list[tuple[str, str]]:
     """Create constraints and indexes under names that are free; returns each with the name it shall have."""
     renames = []
-    for number, (name, statement, rest) in enumerate(session.execute(KEYS, values).fetchall()):
+    for number, (name, statement, rest) in enumerate(fetch_named(session, "swap.keys", values)):
         made = f"dataflow_twin_key_{number}"
         named = {"twin": twin, "made": sql.Identifier(made), "rest": sql.SQL(rest)}
         session.execute(sql.SQL(statement).format(**named))
@@ -65,7 +57,7 @@ def _copy_keys(session: Session, values: dict[str, str], twin: sql.Identifier) -
 
 def _copy_grants(session: Session, values: dict[str, str], twin: sql.Identifier) -> None:
     _clear_grants(session, values, twin)
-    for grantee, privilege, is_grantable, column in session.execute(GRANTS, values).fetchall():
+    for grantee, privilege, is_grantable, column in fetch_named(session, "swap.grants", values):
         statement = sql.SQL("grant {}{} on {} to {}{}").format(
             sql.SQL(privilege),
             sql.SQL(" ({})").format(sql.Identifier(column)) if column else sql.SQL(""),
@@ -79,10 +71,10 @@ def _copy_grants(session: Session, values: dict[str, str], twin: sql.Identifier)
 def _clear_grants(session: Session, values: dict[str, str], twin: sql.Identifier) -> None:
     """Revoke the twin's default privileges: the table's may have been revoked since it was created."""
     name = twin.as_string(session)
-    [(owner, has_own, is_plain)] = session.execute(RIGHTS, values | {"twin": name}).fetchall()
+    [(owner, has_own, is_plain)] = fetch_named(session, "swap.rights", values | {"twin": name})
     if is_plain:
         return
-    for (grantee,) in session.execute(GRANTEES, (name,)).fetchall():
+    for (grantee,) in fetch_named(session, "swap.grantees", (name,)):
         who = sql.Identifier(grantee) if grantee else sql.SQL("public")
         session.execute(sql.SQL("revoke all on {} from {}").format(twin, who))
     if not has_own:
@@ -91,7 +83,7 @@ def _clear_grants(session: Session, values: dict[str, str], twin: sql.Identifier
 
 def _copy_settings(session: Session, values: dict[str, str], twin: sql.Identifier) -> None:
     """Owner, comment, storage parameters, and row security, which without a policy hides rows from others."""
-    [(owner, comment, options, is_secured, is_forced)] = session.execute(SETTINGS, values).fetchall()
+    [(owner, comment, options, is_secured, is_forced)] = fetch_named(session, "swap.settings", values)
     changes: list[sql.Composable] = []
     if owner != session.info.user:
         changes.append(sql.SQL("owner to {}").format(sql.Identifier(owner)))

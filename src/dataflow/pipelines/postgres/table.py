@@ -22,23 +22,6 @@ _TYPE = re.compile(
 
 
 @record
-class DatabaseLogin:
-    """A database with a name for messages; the URL holds the password."""
-
-    name: str
-    url: str
-    _hidden = ("url",)
-
-    def opened(self) -> DatabaseLogin:
-        """Returns itself; a sealed connection is opened where it is used."""
-        return self
-
-    def __reduce__(self) -> str:
-        """Refuse to be pickled: what is sent to Spark can be read by others."""
-        raise TypeError(f"Connection {self.name} holds a password and cannot be pickled: seal it.")
-
-
-@record
 class Column:
     """One column of the target, its type as PostgreSQL writes it."""
 

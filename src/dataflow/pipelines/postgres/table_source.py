@@ -14,22 +14,21 @@ from psycopg import sql
 
 from dataflow.errors import BadInput, Conflict
 from dataflow.model.record import record
+from dataflow.pipelines.handover.connection import Connection
 from dataflow.pipelines.handover.records import Part
 from dataflow.pipelines.postgres.copy_out import CopiedColumn, PartWork, copy_part, describe, select_text
-from dataflow.pipelines.postgres.table import DatabaseLogin
-from dataflow.pipelines.postgres.transactions import Session, Sessions, named_statement
+from dataflow.pipelines.postgres.transactions import Session, Sessions, fetch_named
 from dataflow.private_files import make_private_folder
 
 PAGES_PER_PART = 4096  # 32 MB of a table
 EVERYTHING = sql.SQL("true")
-SIZE = named_statement("catalogue.size")
 
 
 @record
 class PostgresSource:
     """What to read: a table or query; split by ranges of `split_column`, or a table by its pages."""
 
-    connection: DatabaseLogin
+    connection: Connection
     schema: str = ""
     table: str = ""
     query: str = ""
@@ -49,8 +48,7 @@ class PostgresSource:
             relation = self._relation()
             query = self.query.strip().rstrip(";")
             fields = describe(first, query or f"select * from {relation.as_string(first)}")
-            ranges = self._ranges(first, relation, fields)
-            work = list_work(folder, relation, fields, ranges)
+            work = list_work(folder, relation, fields, self._ranges(first, relation, fields))
             yield from copy_parts(sessions, snapshot, self.tasks, work)
 
     def _relation(self) -> sql.Composable:
@@ -87,12 +85,12 @@ class PostgresSource:
 
 def page_ranges(session: Session, schema: str, table: str) -> list[sql.Composable]:
     """Conditions that split a table into parts of this many pages."""
-    row = session.execute(SIZE, (schema, table)).fetchone()
-    if row is None or not row[0]:
+    [(has_pages, pages)] = fetch_named(session, "catalogue.size", (schema, table)) or [(False, 0)]
+    if not has_pages:
         return [EVERYTHING]  # a view or a partitioned table has no pages of its own
-    if row[1] is None:  # exists only in this snapshot; the table that has its name now would look empty
+    if pages is None:  # exists only in this snapshot; the table that has its name now would look empty
         raise Conflict(f"Table {schema}.{table} was replaced before it was read. Run it again.")
-    bounds = [sql.Literal(f"({page},0)") for page in range(PAGES_PER_PART, row[1], PAGES_PER_PART)]
+    bounds = [sql.Literal(f"({page},0)") for page in range(PAGES_PER_PART, pages, PAGES_PER_PART)]
     return _between(sql.SQL("ctid"), [sql.SQL("{}::tid").format(bound) for bound in bounds])
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 
 from psycopg import errors as pg_errors
 from psycopg import sql
 
 from dataflow.errors import BadInput, Conflict, InvalidRows, TargetError, TargetLocked, TargetUnreachable
+from dataflow.pipelines.handover.connection import Connection
 from dataflow.pipelines.handover.patience import Patience
 from dataflow.pipelines.handover.records import Destination, Published, Staged
 from dataflow.pipelines.postgres import ddl
@@ -17,19 +18,16 @@ from dataflow.pipelines.postgres.publication import Load, publish_rows
 from dataflow.pipelines.postgres.rejects_table import replace_rejects
 from dataflow.pipelines.postgres.sealed import SealedConnection, seal
 from dataflow.pipelines.postgres.staging_table import StagingTable
-from dataflow.pipelines.postgres.table import DatabaseLogin, Options, Table, check_table
-from dataflow.pipelines.postgres.transactions import Session, named_statement, transaction
+from dataflow.pipelines.postgres.table import Options, Table, check_table
+from dataflow.pipelines.postgres.transactions import Session, fetch_named, named, transaction
 from dataflow.pipelines.postgres.writer import CopyWriter
 from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.shape.shaped import Reject
 from dataflow.pipelines.sql.parsing import read_statement
 from dataflow.pipelines.sql.postgres_text import write
 
-HOLDERS = named_statement("safeguards.holders")
 SECONDS_FOR_DROP = 2
 SHOWN = 3
-TWINS = named_statement("checks.twins")
-FALSE = named_statement("checks.false")
 
 
 class PostgresTarget:
@@ -38,11 +36,7 @@ class PostgresTarget:
     wants_uuid_bytes = True
 
     def __init__(
-        self,
-        connection: DatabaseLogin,
-        table: Table,
-        destination: Destination,
-        options: Options | None = None,
+        self, connection: Connection, table: Table, destination: Destination, options: Options | None = None
     ) -> None:
         options = options or Options()
         partitioned = destination.mode == "partition" and not options.whole_table
@@ -85,16 +79,12 @@ class PostgresTarget:
 
     def writer(self) -> CopyWriter:
         """The writer for the tasks."""
-        connection: DatabaseLogin | SealedConnection = self.connection
+        connection: Connection | SealedConnection = self.connection
         if self.task_folder:
             connection = seal(self.connection, self.task_folder)
             self._sealed.append(connection)
         schema, name = self.staging.schema, self.staging.name
         return CopyWriter(connection, schema, name, self.table.columns, self.options.copy_tasks)
-
-    def list_columns(self) -> tuple[tuple[str, str], ...]:
-        """The table's columns with their types."""
-        return tuple((column.name, column.sql_type) for column in self.table.columns)
 
     def count_bad_rows(self, check: Check, accepted: list[Staged]) -> tuple[int, list[str]]:
         """Count the staged rows that violate a check; what a key of the table enforces is left to it."""
@@ -128,8 +118,7 @@ class PostgresTarget:
     def publish_view(self, select: str) -> Published:
         """Create or replace the plain view with the table's name; multiple statements are refused."""
         statement = sql.SQL("create or replace view {} as {}").format(
-            self.table.identifier,
-            sql.SQL(select.strip().rstrip(";")),
+            self.table.identifier, sql.SQL(select.strip().rstrip(";"))
         )
         return self._give_out(lambda session, _: self._create_view(session, statement), rows=0)
 
@@ -178,16 +167,14 @@ class PostgresTarget:
             ) from error
 
     def _drop(self, table: sql.Identifier) -> None:
-        try:
-            with transaction(self.connection, SECONDS_FOR_DROP) as session:
-                session.execute(sql.SQL("drop table if exists {}").format(table))
-        except TargetError:
-            pass  # a straggler holds it, or the server is unreachable; its work's next run drops it
+        # If a straggler holds it, or the server is unreachable, its work's next run drops it.
+        with suppress(TargetError), transaction(self.connection, SECONDS_FOR_DROP) as session:
+            session.execute(sql.SQL("drop table if exists {}").format(table))
 
     def _holders(self) -> str:
         names = [self.table.identifier, sql.Identifier(self.table.schema, LEDGER), self.staging.identifier]
         with self._transaction() as session:
-            rows = session.execute(HOLDERS, ([name.as_string(session) for name in names],)).fetchall()
+            rows = fetch_named(session, "safeguards.holders", ([name.as_string(session) for name in names],))
         shown = [
             f"process {pid} (user {user}, {application or 'unnamed'}, {state}, {mode}, for {seconds} s)"
             for pid, user, application, state, mode, seconds in rows
@@ -204,8 +191,9 @@ def _find_bad_rows(check: Check, rows: sql.Composed) -> sql.Composed:
     if check.kind == "unique":
         columns = [sql.Identifier(name) for name in check.values]
         no_nulls = sql.SQL(" and ").join(sql.SQL("{} is not null").format(column) for column in columns)
-        return TWINS.format(rows=rows, columns=sql.SQL(", ").join(columns), no_nulls=no_nulls, shown=shown)
+        key = sql.SQL(", ").join(columns)
+        return named("checks.twins").format(rows=rows, columns=key, no_nulls=no_nulls, shown=shown)
     # Parsed on its own first: a condition cannot close the parentheses around it.
     statement = read_statement(f"select 1 where ({check.values[0]})", "postgres", f"check {check}")
     condition = write(statement.args["where"].this)
-    return FALSE.format(rows=rows, condition=sql.SQL(condition), shown=shown)
+    return named("checks.false").format(rows=rows, condition=sql.SQL(condition), shown=shown)

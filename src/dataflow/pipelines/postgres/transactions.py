@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -29,7 +29,7 @@ from dataflow.errors import (
     TargetUnreachable,
 )
 from dataflow.model.exposure import warn_if_exposed
-from dataflow.pipelines.postgres.table import DatabaseLogin
+from dataflow.pipelines.handover.connection import Connection
 from dataflow.store.postgres_errors import message_of
 from dataflow.store.queries import Queries
 
@@ -49,23 +49,35 @@ DEFAULTS: dict[str, Any] = {
 _QUERIES = Queries("postgres", {}, (os.path.join(os.path.dirname(__file__), "sql"),))
 
 
-def named_statement(name: str) -> sql.SQL:
+def named(name: str) -> sql.SQL:
     """The statement `file.query` of sql/*.sql, with its placeholders; short ones stand where they run."""
     return sql.SQL(_QUERIES.text(name))
 
 
+def fetch_named(session: Session, name: str, values: Any = None, **parts: sql.Composable) -> list[Any]:
+    """The rows of a named statement with these values, and these parts for its placeholders."""
+    return session.execute(named(name).format(**parts) if parts else named(name), values).fetchall()
+
+
 @contextmanager
-def transaction(connection: DatabaseLogin, lock_seconds: float = 30) -> Iterator[Session]:
+def transaction(connection: Connection, lock_seconds: float = 30) -> Iterator[Session]:
     """A new connection in one transaction: committed at the end, rolled back on any error."""
     try:
         with connect(connection) as session:
-            set_lock_limit(session, lock_seconds)
+            # 0 would wait forever.
+            limit = f"{max(1, int(lock_seconds * 1000))}ms"
+            session.execute("select set_config('lock_timeout', %s, false)", (limit,))
+            # A commit that the server may forget does not count: the store would name missing rows.
+            session.execute(
+                "select set_config('synchronous_commit', 'on', false) "
+                "where current_setting('synchronous_commit') = 'off'"
+            )
             yield session
     except psycopg.Error as error:
         raise translate(error, connection.name) from error
 
 
-def connect(connection: DatabaseLogin) -> Session:
+def connect(connection: Connection) -> Session:
     """A plain connection; READ COMMITTED, because we lock first and read in a later statement."""
     try:
         given: dict[str, Any] = dict(conninfo_to_dict(connection.url))
@@ -74,20 +86,12 @@ def connect(connection: DatabaseLogin) -> Session:
             f"The URL of connection {connection.name} is malformed. "
             "It should look like postgresql://user:password@host:5432/database"
         ) from None  # the driver's text may quote the URL, including the password
+    if connection.password is not None:
+        given["password"] = connection.password
     session = psycopg.connect(prepare_threshold=None, **(DEFAULTS | given))
     warn_if_exposed(session.pgconn, f"The connection {connection.name}")
     session.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
     return session
-
-
-def set_lock_limit(session: Session, seconds: float) -> None:
-    """Limit how long this session waits for a lock. 0 would wait forever, so it becomes 1 ms."""
-    session.execute("select set_config('lock_timeout', %s, false)", (f"{max(1, int(seconds * 1000))}ms",))
-    # A commit that the server may forget does not count: the store would name missing rows.
-    session.execute(
-        "select set_config('synchronous_commit', 'on', false) "
-        "where current_setting('synchronous_commit') = 'off'"
-    )
 
 
 def lock_name(session: Session, name: str) -> None:
@@ -108,7 +112,7 @@ def exists(session: Session, schema: str, name: str) -> bool:
 class Sessions:
     """The sessions of one source or view; once `stop` is set, they are cancelled."""
 
-    def __init__(self, connection: DatabaseLogin, stop: threading.Event) -> None:
+    def __init__(self, connection: Connection, stop: threading.Event) -> None:
         self._connection = connection
         self._stop = stop
         self._is_ending = threading.Event()
@@ -159,13 +163,8 @@ class Sessions:
         while not self._is_over.wait(LOOK_SECONDS):
             if self._stop.is_set() or self._is_ending.is_set():
                 for session in tuple(self._live):  # repeatedly: one may have begun meanwhile
-                    self._cancel(session)
-
-    def _cancel(self, session: Session) -> None:
-        try:
-            session.cancel_safe(timeout=LOOK_SECONDS)
-        except psycopg.Error:
-            pass  # it has ended, or the server does not answer and is tried again
+                    with suppress(psycopg.Error):  # it has ended, or the server does not answer
+                        session.cancel_safe(timeout=LOOK_SECONDS)
 
 
 def translate(error: psycopg.Error, name: str) -> DataFlowError:
@@ -181,9 +180,8 @@ def translate(error: psycopg.Error, name: str) -> DataFlowError:
     if isinstance(error, INVALID):
         copying = [line for line in (error.diag.context or "").splitlines() if line.startswith("COPY")]
         detail = " ".join([error.diag.message_detail or "", *copying]).strip()
-        return InvalidRows(
-            f"Connection {name} rejected the rows: {_primary(error)}. {detail}".strip(), detail
-        )
+        told = f"Connection {name} rejected the rows: {_primary(error)}. {detail}".strip()
+        return InvalidRows(told, detail)
     if isinstance(error, DENIED) or "authentication failed" in text or "no password" in text:
         return TargetDenied(f"Connection {name} was refused: {text}. Check user, password and privileges.")
     if isinstance(error, pg_errors.InvalidSchemaName):

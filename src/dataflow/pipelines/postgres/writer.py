@@ -12,11 +12,12 @@ from psycopg import sql
 
 from dataflow.errors import Superseded
 from dataflow.model.record import record
+from dataflow.pipelines.handover.connection import Connection
 from dataflow.pipelines.handover.records import Staged
 from dataflow.pipelines.postgres.encoding import fit, make_encoder
 from dataflow.pipelines.postgres.sealed import SealedConnection
 from dataflow.pipelines.postgres.staging_table import attempt_number
-from dataflow.pipelines.postgres.table import Column, DatabaseLogin
+from dataflow.pipelines.postgres.table import Column
 from dataflow.pipelines.postgres.transactions import Session, transaction
 
 ROWS_AT_ONCE = 20_000  # rows held as bytes beside the batch they came from
@@ -27,7 +28,7 @@ COPY_SLOTS = 0x64666C6F  # the first key of our advisory locks in the target; no
 class CopyWriter:
     """Copies batches into the run's staging table; they count only if Spark accepts the attempt."""
 
-    connection: DatabaseLogin | SealedConnection
+    connection: Connection | SealedConnection
     schema: str
     table: str
     columns: tuple[Column, ...]

@@ -19,7 +19,7 @@ from dataflow.model.records import PYTHON, VIEW, Dataset, PlanInput
 from dataflow.model.url_text import percent_encode
 from dataflow.pipelines.declare.catalog import Definition
 from dataflow.pipelines.declare.definitions import ViewDefinition
-from dataflow.pipelines.declare.settings import Connection
+from dataflow.pipelines.handover.connection import Connection
 from dataflow.pipelines.handover.published_table import interval_table
 from dataflow.pipelines.lake.manifest import Frame, Whole, put_together, read_frame
 from dataflow.pipelines.register.pipeline_jobs import location_of
@@ -182,9 +182,8 @@ def view_select(
     renamed = {name: table for name, table in (tables or {}).items() if name != table}
     timing = definition.timing
     has_dates = timing.schedule != ONCE or bool(timing.start)
-    interval = TemplateInterval(
-        span.start, span.end, timing.timezone, find_start_before(timing, span), has_dates
-    )
+    before = find_start_before(timing, span)
+    interval = TemplateInterval(span.start, span.end, timing.timezone, before, has_dates)
     own = {"table_name": definition.reads[0], "view_name": definition.dataset}
     named = {name: value for name, value in own.items() if name not in definition.sql.params}
     return build_select(replace(definition.sql, tables=renamed), interval, named | dict(constants))

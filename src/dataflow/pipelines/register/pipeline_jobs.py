@@ -24,7 +24,8 @@ from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.declare import bases
 from dataflow.pipelines.declare.catalog import Definition
 from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
-from dataflow.pipelines.declare.settings import Connection, PipelineSettings
+from dataflow.pipelines.declare.settings import PipelineSettings
+from dataflow.pipelines.handover.connection import Connection
 from dataflow.pipelines.handover.published_table import PARTITION_COLUMN
 from dataflow.pipelines.register.spans import interval_of, written_dataid
 from dataflow.store.store import Store
@@ -51,7 +52,7 @@ def _draft(registry: Registry, definitions: list[Definition], settings: Pipeline
         datasets |= {dataset.name: dataset for dataset in made}
     for definition in definitions:
         _refuse_unknown(definition, known)
-    jobs = [job_of(definition) for definition in definitions]
+    jobs = [Job(one.job, one.inputs, one.outputs, **as_dict(one.timing)) for one in definitions]
     return registry.draft(datasets.values(), jobs, may_be_over=True)
 
 
@@ -76,11 +77,6 @@ def call_for(store: Store, definition: Definition, dataid: str) -> str:
         interval_of(definition.timing, dataid, by_day=plan.grain == Grain.DAILY)
     calendar.call_for(store, plan, dataid)
     return dataid
-
-
-def job_of(definition: Definition) -> Job:
-    """The job record of a pipeline."""
-    return Job(definition.job, definition.inputs, definition.outputs, **as_dict(definition.timing))
 
 
 def producers_first(definitions: list[Definition]) -> list[Definition]:
@@ -141,9 +137,8 @@ def _callers(definition: Definition) -> list[str]:
 def _grain_of(definition: Definition, known: Mapping[str, Dataset]) -> tuple[str, str]:
     timing, callers = definition.timing, _callers(definition)
     if not definition.follows_inputs:
-        is_daily = TODAY in callers or any(
-            known[name].grain == Grain.DAILY for name in callers if name in known
-        )
+        grains = [known[name].grain for name in callers if name in known]
+        is_daily = TODAY in callers or Grain.DAILY.value in grains
         return (Grain.DAILY if is_daily else timing.grain).value, timing.timezone
     for name in callers:
         if name in known:
@@ -161,10 +156,7 @@ def get_place_of(definition: Definition, settings: PipelineSettings) -> Connecti
 
 
 def refuse_misplaced(definitions: Iterable[Definition], settings: PipelineSettings) -> None:
-    """Raises BadInput for a pipeline that can never run because of where its datasets are.
-
-    The definitions must include what views read.
-    """
+    """Raises BadInput for a pipeline that can never run where its datasets are; include what views read."""
     known = list(definitions)
     makers = {name: definition for definition in known for name in definition.outputs}
     for definition in known:

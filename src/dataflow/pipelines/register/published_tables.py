@@ -16,11 +16,6 @@ from dataflow.pipelines.lake.published_files import is_view
 from dataflow.store.store import Store
 
 
-def is_in_table(dataset: Dataset) -> bool:
-    """True for a dataset that a pipeline publishes in PostgreSQL."""
-    return Location(dataset.location).is_published_table
-
-
 def get_partition_column(dataset: Dataset) -> str:
     """The column of its table that holds the dataid of each row; "" if there is none."""
     return dict(dataset.options).get(PARTITION_COLUMN, "")
@@ -58,13 +53,12 @@ def read_tables(
 
     InputMoved if a table does not hold what the store recorded as published.
     """
-    from dataflow.pipelines.postgres.published import read_published
-    from dataflow.pipelines.register.databases import connect_to  # only database sources need the driver
+    from dataflow.pipelines.postgres.published import read_published  # only databases need the driver
 
     found: dict[PublishedTable, Frame] = {}
     for number, connection in enumerate(dict.fromkeys(table.connection for table in tables)):
         there = [table for table in tables if table.connection == connection]
-        place = connect_to(settings.get_connection(connection))
+        place = settings.get_connection(connection)
         into = os.path.join(folder, str(number))
         frames = read_published(place, there, into, stop or threading.Event())
         found |= zip(there, frames, strict=True)

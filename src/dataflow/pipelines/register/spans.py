@@ -95,10 +95,8 @@ def list_samples(timing: Timing) -> list[Span]:
 
 def span_of(dataid: str, grain: Grain, timezone: str) -> Span | None:
     """The interval of a dataid without a schedule; None for a grain without times."""
-    tz = clock.zone(timezone)
-    if grain in (Grain.TEXT, Grain.SEQUENCE):
-        return None
-    return _period(dataid, grain, tz)
+    has_times = grain not in (Grain.TEXT, Grain.SEQUENCE)
+    return _period(dataid, grain, clock.zone(timezone)) if has_times else None
 
 
 def _period(dataid: str, grain: Grain, tz: tzinfo) -> Span:

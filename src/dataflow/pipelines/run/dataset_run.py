@@ -59,7 +59,6 @@ class DatasetRun(PipelineRun):
             definition.source.check_environment(facilities.environ)
 
     def execute(self) -> None:
-        """Does the work; the claim publishes the output when this returns."""
         definition, claimed = self._definition, self._claimed
         source = self._open_source()
         fields = definition.mapped
@@ -67,9 +66,8 @@ class DatasetRun(PipelineRun):
             fields = infer_fields(fields, source.first_body(), source.kind, source.results_key)
         target = pipeline_target(self._plan, fields, claimed, self._facilities)
         earlier = self._facilities.store.read.list_earlier_runs(claimed.run.work_id, claimed.run_id)
-        published = target.begin(
-            {each.run_id: claim_of(each.claimant) for each in earlier if not each.called_since}
-        )
+        claims = {each.run_id: claim_of(each.claimant) for each in earlier if not each.called_since}
+        published = target.begin(claims)
         with discarding(target):
             if published is None:
                 sources = chain([source], iter(self._open_again, None))
@@ -139,8 +137,7 @@ class DatasetRun(PipelineRun):
                 self._facilities.progress.show("shaping", self._pages, self._rows, source.total)
             return self._kept.take(report)
 
-        feeder = Feeder(work, self._facilities.spark.streams, self._stop)
-        return feeder.run(self._counted(source))
+        return Feeder(work, self._facilities.spark.streams, self._stop).run(self._counted(source))
 
     def _counted(self, source: SourceReader) -> Iterator[Part]:
         for part in source.parts():
@@ -156,8 +153,7 @@ class DatasetRun(PipelineRun):
         for line in judgement.list_drift():
             self.log(line)
         judgement.decide_rejects(self._definition.rejects)
-        last_rows = self._find_last_rows(self._definition.dataset)
-        judgement.decide_checks(target, last_rows, self._span.end)
+        judgement.decide_checks(target, self._find_last_rows(self._definition.dataset), self._span.end)
         for line in judgement.list_warnings():
             self.log(f"warning: {line}")
 
@@ -165,8 +161,7 @@ class DatasetRun(PipelineRun):
         """The location of the rejected rows of a published run."""
         definition = self._definition
         if self._plan.target.is_lake:
-            folder = os.path.dirname(self._claimed.location(definition.dataset))
-            return os.path.join(folder, REJECTS)
+            return os.path.join(os.path.dirname(self._claimed.location(definition.dataset)), REJECTS)
         from dataflow.pipelines.postgres.rejects_table import rejects_name  # only databases need the driver
 
         return f"table {definition.schema}.{rejects_name(definition.dataset)} of {definition.target}"
@@ -183,8 +178,7 @@ class DatasetRun(PipelineRun):
         rejects = judgement.list_rejects()
         if not rejects:
             return
-        folder = self._facilities.staging.of_run(self._claimed.run)
-        path = os.path.join(folder, REJECTS)
+        path = os.path.join(self._facilities.staging.of_run(self._claimed.run), REJECTS)
         write_rejects(path, rejects, open_with_folder)
         self.log(f"rejected {plural(judgement.rejected, 'row')}: {self._count_kept(judgement)} in {path}")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dataflow.errors import BadInput, InvalidData, UnknownName
 from dataflow.model.location import Location
-from dataflow.model.mapping import PREVIOUS, SAME
+from dataflow.model.mapping import PREVIOUS
 from dataflow.model.record import record
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.register.spans import Span
@@ -165,9 +165,8 @@ class JobRun:
         if found:
             shown = " and ".join(one.name for one in found)
             raise BadInput(f"{self.job} reads {shown}: name one of them, as in run.read({found[0].name!r}).")
-        if name.endswith(f":{PREVIOUS}") and (declared is None or name in declared):
-            return None
-        if declared is not None and f"{name}:{PREVIOUS}" in declared:
+        is_previous = name.endswith(f":{PREVIOUS}") and (declared is None or name in declared)
+        if is_previous or f"{name}:{PREVIOUS}" in (declared or ()):
             return None
         raise self._unknown("input", name, names)
 
@@ -176,8 +175,3 @@ class JobRun:
         listed = f"Its {kind}s: {', '.join(known)}." if known else f"It declares no {kind}s."
         hint = did_you_mean(name, known)
         return UnknownName(f"{self.job} has no {kind} {quoted(name)}.{hint} {listed} {self._facts.hint}")
-
-
-def input_name(dataset: str, mapping: str) -> str:
-    """An input as a job names it: `orders`, `orders:latest`."""
-    return dataset if mapping == SAME else f"{dataset}:{mapping}"

@@ -56,8 +56,7 @@ class Outputs(ExitStack):
         target = self._make_target(dataset, columns)
         target.begin()
         self.enter_context(discarding(target))
-        names = tuple(name for name, _ in columns)
-        task = StageFrame(target.writer(), judgement.wanted, names)
+        task = StageFrame(target.writer(), judgement.wanted, tuple(name for name, _ in columns))
         judgement.add(run_over(frame.sparkSession, as_columns(frame, columns), task, self._tag))
         failpoints.reach("after_stage")
         try:

@@ -72,15 +72,12 @@ def refuse_lost(claimed: ClaimedRun) -> None:
 
 
 def refuse_revoked(claimed: ClaimedRun, store: Store) -> None:
-    """Also raises LeaseLost if the run has ended in the store, which this process may not know yet.
-
-    An unreachable store changes nothing: the lease's end is known without it.
-    """
+    """Also raises LeaseLost if the run has ended in the store, which this process may not know yet."""
     refuse_lost(claimed)
     try:
         found = store.read.find_run(claimed.run_id)
     except StoreUnreachable:
-        return
+        return  # the lease's end is known without it
     if found is None or found.outcome != RunOutcome.RUNNING:
         raise LeaseLost(
             f"Run {claimed.run_id} has ended as {found.outcome if found else 'unknown'}. "

@@ -13,6 +13,7 @@ from dataflow.client import ClaimedRun
 from dataflow.errors import BadInput, DataFlowError, InputMoved, JobFailed
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST
+from dataflow.model.records import JobInput
 from dataflow.model.wording import plural
 from dataflow.pipelines.declare.definitions import JobDefinition
 from dataflow.pipelines.declare.loader import importable
@@ -21,7 +22,7 @@ from dataflow.pipelines.lake.parquet_target import LakeTarget
 from dataflow.pipelines.register.published_tables import list_tables, read_tables
 from dataflow.pipelines.register.spans import Span, interval_of, span_of
 from dataflow.pipelines.run.facilities import Facilities
-from dataflow.pipelines.run.job_run import Facts, JobRun, PinnedInput, input_name
+from dataflow.pipelines.run.job_run import Facts, JobRun, PinnedInput
 from dataflow.pipelines.run.outputs import Outputs
 from dataflow.pipelines.run.pipeline_run import PipelineRun, refuse_lost
 from dataflow.pipelines.run.targets import destination_of, lake_target
@@ -47,7 +48,6 @@ class PythonRun(PipelineRun):
         self._outputs = Outputs(self._make_target, tag_of(claimed.run_id), self.log)
 
     def execute(self) -> None:
-        """Does the work; the claim publishes the output when this returns."""
         run = JobRun(_facts_of(self._definition, self._claimed, self._span), self)
         try:
             with self._outputs:
@@ -55,16 +55,13 @@ class PythonRun(PipelineRun):
                     self._call(run)
                 run.refuse_unwritten(self._definition.place)
                 refuse_lost(self._claimed)
-                self._publish()
+                self._facilities.progress.show("publishing")
+                for dataset, (published, evidence) in self._outputs.publish().items():
+                    self._claimed.record_rows(dataset, published.rows)
+                    self._claimed.record_checked(dataset, evidence)
+                    self.log(f"published {published.rows} {plural(published.rows, 'row')} of {dataset}")
         finally:  # what this run, and killed runs before it, read from tables
             self._facilities.staging.remove_until(self._claimed.run)
-
-    def _publish(self) -> None:
-        self._facilities.progress.show("publishing")
-        for dataset, (published, evidence) in self._outputs.publish().items():
-            self._claimed.record_rows(dataset, published.rows)
-            self._claimed.record_checked(dataset, evidence)
-            self.log(f"published {published.rows} {plural(published.rows, 'row')} of {dataset}")
 
     def session(self) -> SparkSession:
         """The session of this run alone."""
@@ -143,7 +140,7 @@ def _span_of(definition: JobDefinition, claimed: ClaimedRun) -> Span | None:
 
 
 def _name_of(item: InputChunk) -> str:
-    return input_name(item.source.dataset.name, item.source.mapping)
+    return str(JobInput(item.source.dataset.name, item.source.mapping))
 
 
 def _facts_of(definition: JobDefinition, claimed: ClaimedRun, span: Span | None) -> Facts:

@@ -20,6 +20,7 @@ from dataflow.errors import BadInput
 from dataflow.model.grain import Grain
 from dataflow.model.location import Location, lake_location
 from dataflow.model.mapping import LATEST, SAME
+from dataflow.model.records import JobInput
 from dataflow.model.wording import plural
 from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.handover.records import Destination, Target
@@ -27,7 +28,7 @@ from dataflow.pipelines.lake.manifest import Columns, Frame
 from dataflow.pipelines.lake.parquet_target import FolderTarget, LakeTarget
 from dataflow.pipelines.lake.published_files import tell_place
 from dataflow.pipelines.register.spans import Span, span_of
-from dataflow.pipelines.run.job_run import Facts, JobRun, PinnedInput, input_name
+from dataflow.pipelines.run.job_run import Facts, JobRun, PinnedInput
 from dataflow.pipelines.run.outputs import Outputs
 from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.spark.frames import count_bad_rows
@@ -159,16 +160,11 @@ def _read_facts(environ: Mapping[str, str]) -> Facts:
             f"{CONTEXT} names {path}, which cannot be read: {error}. Spark's driver must run where RunJob "
             "does: spark-submit --deploy-mode client."
         ) from error
-    sources = [
-        PinnedInput(
-            input_name(item["dataset"], item["mapping"]),
-            item["dataset"],
-            item["location"],
-            _told(found, item, "format"),
-        )
-        for item in found["inputs"]
-        if not is_automatic(item["dataset"])
-    ]
+    sources = []
+    for item in found["inputs"]:
+        dataset, location, format = item["dataset"], item["location"], _told(found, item, "format")
+        if not is_automatic(dataset):
+            sources.append(PinnedInput(str(JobInput(dataset, item["mapping"])), dataset, location, format))
     return Facts(
         job=found["job"],
         dataid=found["dataid"],

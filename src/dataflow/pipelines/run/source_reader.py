@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from dataflow.client import ClaimedRun
 from dataflow.pipelines.declare.definitions import DatasetDefinition
 from dataflow.pipelines.declare.sources import Files, Http
-from dataflow.pipelines.fetch.file_source import FileSource
+from dataflow.pipelines.fetch.file_source import get_kind, list_files
 from dataflow.pipelines.fetch.http_source import HttpSource
 from dataflow.pipelines.fetch.staging_folder import Staging
 from dataflow.pipelines.handover.records import Part
@@ -54,13 +54,10 @@ class SourceReader:
             facilities.settings.secrets.add(*found.list_secrets())
             self._parts = self._fetch(found, claimed, facilities)
         elif isinstance(source, Files):
-            files = FileSource(source.path, facilities.config.project_dir, source.format)
-            self.kind = files.kind
-            self._parts = files.fetch(claimed.dataid)
+            self.kind = get_kind(source.path, source.format)
+            self._parts = list_files(source.path, facilities.config.project_dir, claimed.dataid)
         else:
-            from dataflow.pipelines.register.databases import (
-                read_table,  # only database sources need the driver
-            )
+            from dataflow.pipelines.register.databases import read_table  # which needs the driver
 
             self.kind = "parquet"
             self._parts = read_table(source, self._folder, facilities.settings, stop)
@@ -82,10 +79,7 @@ class SourceReader:
         return first
 
     def first_body(self) -> bytes:
-        """The first part, or as much of it as shows its fields; b"" if there is none.
-
-        It is still returned with the others.
-        """
+        """As much of the first part as shows its fields, b"" if there is none; `parts` still returns it."""
         first = self.wait_for_first()
         if first is None:
             return b""

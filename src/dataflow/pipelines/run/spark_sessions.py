@@ -33,32 +33,28 @@ MOST_COPIED = 1_000_000
 
 
 class SharedSession:
-    """The session of this process, started by the first stream that needs it."""
+    """The session of this process, started by the first stream that needs it unless there is one."""
 
     def __init__(self, log_dir: str) -> None:
         self.log_path = os.path.join(log_dir, f"spark-{os.getpid()}.log")
         self.has_streams = False
-        self._session: SparkSession | None = None
+        self.session: SparkSession | None = None
         self._lock = threading.Lock()
 
     def get(self, settings: PipelineSettings, progress: Progress) -> SparkSession:
         """The session."""
         with self._lock:
-            if self._session is None:
+            if self.session is None:
                 progress.show("starting Spark")
-                self._session = start_session(settings.spark, self.log_path, progress.paused)
-            return self._session
-
-    def lend(self, session: SparkSession) -> None:
-        """Uses an existing session."""
-        self._session = session
+                self.session = start_session(settings.spark, self.log_path, progress.paused)
+            return self.session
 
     def stop(self) -> None:
         """Stops the session, if there is one."""
         with self._lock:
-            if self._session is not None:
-                stop_session(self._session)
-                self._session = None
+            if self.session is not None:
+                stop_session(self.session)
+                self.session = None
 
 
 class SparkSessions:
@@ -95,7 +91,11 @@ class SparkSessions:
                 return session
             if self._child is None:
                 self._child = new_session(session)
-                self._announce(self._run, session)
+                place, log = self._facilities.settings.spark.place, self._facilities.log
+                log.write(self._run, f"Spark {session.version} at {place}; it writes to {self.log_path}")
+                if ui := find_ui(session):
+                    log.write(self._run, f"Spark UI: {ui}")
+                    self._facilities.progress.show(f"Spark UI: {ui}")
             self._child.addTag(tag_of(self._run.run_id))  # for what this thread runs in it
             return self._child
 
@@ -131,14 +131,3 @@ class SparkSessions:
             return os.cpu_count() or 1
         self._slots = self._slots or count_slots(self.get())
         return self._slots
-
-    def close(self) -> None:
-        """Stops the session, if there is one."""
-        self.shared.stop()
-
-    def _announce(self, run: Run, session: SparkSession) -> None:
-        place, log = self._facilities.settings.spark.place, self._facilities.log
-        log.write(run, f"Spark {session.version} at {place}; it writes to {self.log_path}")
-        if ui := find_ui(session):
-            log.write(run, f"Spark UI: {ui}")
-            self._facilities.progress.show(f"Spark UI: {ui}")

@@ -81,15 +81,9 @@ class _Counted:
             yield from self._count(batch)
 
     def report(self, staged: Staged) -> TaskReport:
-        return TaskReport(
-            staged,
-            self._statistics,
-            self._rows_read,
-            self._rejected,
-            self._rejects,
-            tuple(sorted(self._missing.items())),
-            tuple(sorted(self._new)),
-        )
+        missing, new = tuple(sorted(self._missing.items())), tuple(sorted(self._new))
+        rejected, rejects = self._rejected, self._rejects
+        return TaskReport(staged, self._statistics, self._rows_read, rejected, rejects, missing, new)
 
     def _count(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         if batch.num_rows:

@@ -15,8 +15,10 @@ from dataflow.model.location import claim_of
 from dataflow.model.record import replace
 from dataflow.model.records import PYTHON
 from dataflow.pipelines.declare.catalog import Definition
+from dataflow.pipelines.declare.definitions import DatasetDefinition
 from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.handover.records import Destination, Target
+from dataflow.pipelines.lake.manifest import Columns
 from dataflow.pipelines.lake.parquet_target import LakeTarget
 from dataflow.pipelines.register.interval_plan import IntervalPlan
 from dataflow.pipelines.run.facilities import Facilities
@@ -52,18 +54,11 @@ def destination_of(claimed: ClaimedRun, dataset: str, store: Store) -> Destinati
 
 
 def lake_target(
-    claimed: ClaimedRun,
-    destination: Destination,
-    columns: tuple[tuple[str, str], ...],
-    spark: SparkSessions,
+    claimed: ClaimedRun, destination: Destination, columns: Columns, spark: SparkSessions
 ) -> LakeTarget:
     """A run's target in the lake; the worker's session scans its staged files."""
-    return LakeTarget(
-        claimed.location(destination.dataset),
-        destination,
-        columns,
-        lambda check, frame: count_bad_rows(spark.get(), check, frame),
-    )
+    location = claimed.location(destination.dataset)
+    return LakeTarget(location, destination, columns, lambda *asked: count_bad_rows(spark.get(), *asked))
 
 
 def pipeline_target(
@@ -72,7 +67,7 @@ def pipeline_target(
     """The target of a pipeline's run that Spark computes."""
     definition = plan.definition
     destination = destination_of(claimed, definition.dataset, facilities.store)
-    if definition.fingerprint:
+    if isinstance(definition, DatasetDefinition):  # of others, the versions of its inputs identify the rows
         destination = replace(destination, inputs=definition.fingerprint)
     if plan.target.is_lake:
         columns = tuple((field.column, field.type.sql) for field in fields)
@@ -98,10 +93,7 @@ def _reached(target: PostgresTarget, claimed: ClaimedRun, facilities: Facilities
 
 @contextmanager
 def discarding(target: Target | None) -> Iterator[None]:
-    """Clears staging when the body ends; INVALID output is kept for inspection.
-
-    A failure to clear is ignored: the next run clears it.
-    """
+    """Clears staging when the body ends; INVALID output is kept for inspection."""
     try:
         yield
     except InvalidData:
@@ -109,7 +101,7 @@ def discarding(target: Target | None) -> Iterator[None]:
         raise
     finally:
         if target is not None:
-            with suppress(DataFlowError):
+            with suppress(DataFlowError):  # then the next run clears it
                 target.discard()
 
 
@@ -123,8 +115,7 @@ def take_tables_over(store: Store, definition: Definition, settings: PipelineSet
         )
     from dataflow.pipelines.postgres.ledger import take_over
     from dataflow.pipelines.postgres.transactions import transaction  # only databases need the driver
-    from dataflow.pipelines.register.databases import connect_to
 
-    with transaction(connect_to(setting)) as session:
+    with transaction(setting) as session:
         ids = store.read.get_store_id(), store.read.get_newest_run_id()
         return take_over(session, definition.schema, definition.dataset, *ids)

@@ -42,7 +42,6 @@ class ViewRun(PipelineRun):
     refuse_impossible = staticmethod(refuse_impossible)
 
     def execute(self) -> None:
-        """Does the work; the claim publishes the output when this returns."""
         definition, facilities = self._definition, self._facilities
         target = facilities.settings.get_connection(definition.target)
         chunks = {item.source.dataset.name: item for item in self._claimed.prepared.inputs}
@@ -74,8 +73,7 @@ class ViewRun(PipelineRun):
             plan.tables[one.dataset.name]: Pinned(one.location, one.chunks, get_partition_column(one.dataset))
             for one in plan.inputs
         }
-
-        fields = tuple(checked_field(*column) for column in target.list_columns())
+        fields = tuple(checked_field(column.name, column.sql_type) for column in target.table.columns)
         return self._publish(
             plan, target, fields, lambda wanted: stage_select(target, plan.select, reads, wanted, self._stop)
         )
@@ -108,8 +106,7 @@ class ViewRun(PipelineRun):
             judgement = Judgement(plan.checks, fields)
             judgement.add(stage(judgement.wanted))
             failpoints.reach("after_stage")
-            last_rows = self._find_last_rows(self._definition.dataset)
-            judgement.decide_checks(target, last_rows, span.end)
+            judgement.decide_checks(target, self._find_last_rows(self._definition.dataset), span.end)
             refuse_lost(self._claimed)
             published = target.publish(judgement.list_staged())
             failpoints.reach("after_publish")

@@ -15,7 +15,7 @@ from dataflow.pipelines.declare.catalog import Catalog, Definition
 from dataflow.pipelines.declare.definitions import ViewDefinition
 from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.lake.manifest import Columns, Frame, put_together
-from dataflow.pipelines.lake.published_files import is_in_lake, locate
+from dataflow.pipelines.lake.published_files import locate
 from dataflow.pipelines.register.interval_plan import goes_native, view_select
 from dataflow.pipelines.register.spans import list_samples
 from dataflow.pipelines.run.facilities import Facilities
@@ -64,10 +64,9 @@ def _looking(definition: ViewDefinition, facilities: Facilities) -> Look:
     datasets = [get_dataset(facilities.store, name)[1] for name in definition.reads]
     is_native = goes_native(definition, [Location(one.location) for one in datasets])
     if definition.sql.dialect == "postgres" and is_native:
-        from dataflow.pipelines.postgres.native_views import refuse_unknown_columns
-        from dataflow.pipelines.register.databases import connect_to  # only databases need the driver
+        from dataflow.pipelines.postgres.native_views import refuse_unknown_columns  # needs the driver
 
-        connection = connect_to(facilities.settings.get_connection(definition.target))
+        connection = facilities.settings.get_connection(definition.target)
         return lambda select: refuse_unknown_columns(connection, definition.schema, select, definition.origin)
     found = _find_published(datasets, facilities.store, facilities.config.project_dir)
     return _translating(definition, found)
@@ -111,7 +110,8 @@ def _find_published(datasets: list[Dataset], store: Store, project_dir: str) -> 
     found = {}
     for dataset in datasets:
         try:
-            chunks = locate(store, dataset.name, project_dir).chunks if is_in_lake(dataset) else ()
+            is_in_lake = Location(dataset.location).is_manifest
+            chunks = locate(store, dataset.name, project_dir).chunks if is_in_lake else ()
         except BadInput:
             return None  # a manifest is missing; the run itself reports it
         if not chunks:

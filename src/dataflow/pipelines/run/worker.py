@@ -12,14 +12,7 @@ from copy import copy
 from dataflow import failpoints
 from dataflow.actions.next_commands import resubmit_command, shell
 from dataflow.client import ClaimedRun, Flow
-from dataflow.errors import (
-    DataFlowError,
-    FilesFailed,
-    JobFailed,
-    LeaseLost,
-    SparkFailed,
-    SparkGone,
-)
+from dataflow.errors import DataFlowError, FilesFailed, JobFailed, LeaseLost, SparkFailed, SparkGone
 from dataflow.model.records import DATASET, PYTHON, VIEW
 from dataflow.model.wording import plural
 from dataflow.pipelines.declare.catalog import Definition

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dataflow.model.record import record
-from dataflow.pipelines.shape.json_text import Number, list_json
+from dataflow.pipelines.shape.json_text import Number, to_json
 from dataflow.pipelines.shape.sql_types import FLOATS, MOST_DIGITS, NUMBERS, TEXTS, ColumnType
 from dataflow.pipelines.shape.values import Unfit, convert
 
@@ -223,7 +223,7 @@ def _plain_float(form: ColumnForm, values: list[Any], floats_are_exact: Proof) -
 
 
 def _plain_json(values: list[Any], floats_are_exact: Proof) -> pa.Array | None:
-    made = pa.array(list_json(values), pa.string())
+    made = pa.array([None if value is None else to_json(value) for value in values], pa.string())
     data = _bytes_of(made)
     if b"\\u0000" in data:
         return None

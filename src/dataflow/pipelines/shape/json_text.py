@@ -64,12 +64,6 @@ def to_json(value: object) -> bytes:
     return orjson.dumps(value, _fragment, orjson.OPT_PASSTHROUGH_SUBCLASS)
 
 
-def list_json(values: list[Any]) -> list[bytes | None]:
-    """to_json of each value, None for None."""
-    dumps, option = orjson.dumps, orjson.OPT_PASSTHROUGH_SUBCLASS
-    return [None if value is None else dumps(value, _fragment, option) for value in values]
-
-
 def keeps_digits(text: bytes, key: str, with_zeros: bool = False) -> bool:
     """True if every number under this key, anywhere in the JSON text, survives conversion to a float.
 

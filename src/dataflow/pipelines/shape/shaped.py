@@ -14,7 +14,7 @@ from dataflow.model.wording import counted, plural, shortened
 from dataflow.pipelines.shape.json_text import to_json
 
 _SHOWN_CHARACTERS = 200
-_ROW_CHARACTERS = 1000
+ROW_CHARACTERS = 1000
 
 
 @record
@@ -63,13 +63,8 @@ class Shaped:
     rows_read: int
 
 
-def shown_row(row: object) -> str:
-    """A whole row as stored in a reject: at most 1,000 characters, storable as text anywhere."""
-    return shown(row, _ROW_CHARACTERS)
-
-
 def shown(value: object, most: int = _SHOWN_CHARACTERS) -> str:
-    """A value as stored in a reject: at most 200 characters, storable as text anywhere."""
+    """A value or row as stored in a reject: not longer than that, storable as text anywhere."""
     if isinstance(value, str):
         text = value
     else:

@@ -15,7 +15,7 @@ from dataflow.model.record import record
 from dataflow.pipelines.shape.columns import ColumnForm, ShapedColumn
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.json_rows import JsonChunk, read_lines, read_page
-from dataflow.pipelines.shape.shaped import Reject, Shaped, shown, shown_row
+from dataflow.pipelines.shape.shaped import ROW_CHARACTERS, Reject, Shaped, shown
 from dataflow.pipelines.shape.sql_types import ColumnType
 from dataflow.pipelines.shape.tables import TableChunk, read_csv, read_parquet
 
@@ -80,12 +80,12 @@ class Shaper:
     def _finish(self, chunk: JsonChunk | TableChunk, columns: list[ShapedColumn], part: int) -> Shaped:
         batch = pa.RecordBatch.from_arrays([column.array for column in columns], schema=self.schema)
         rejects = [
-            Reject(part, bad.row, "", shown(bad.value), bad.reason, shown_row(bad.value))
+            Reject(part, bad.row, "", shown(bad.value), bad.reason, shown(bad.value, ROW_CHARACTERS))
             for bad in chunk.bad_rows
         ]
         unfit = {place for column in columns for place in column.reasons}
         key_first = sorted(self.fields, key=lambda field: not field.primary_key)
-        rows = {place: shown_row(chunk.row_at(place, key_first)) for place in unfit}
+        rows = {place: shown(chunk.row_at(place, key_first), ROW_CHARACTERS) for place in unfit}
         for field, column in zip(self.fields, columns, strict=True):
             rejects += [
                 Reject(

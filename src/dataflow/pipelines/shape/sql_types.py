@@ -20,7 +20,7 @@ BARE_NUMERIC = (38, 18)
 UNLIMITED = "numeric(*)"
 """A numeric kept as text, because its values keep as many digits as they have."""
 
-_TYPES: dict[str, tuple[tuple[str, ...], pa.DataType, str]] = {
+TYPES: dict[str, tuple[tuple[str, ...], pa.DataType, str]] = {
     "character varying": (("varchar",), pa.string(), "string"),
     "character": (("char", "bpchar"), pa.string(), "string"),
     "text": ((), pa.string(), "string"),
@@ -46,8 +46,7 @@ NUMBERS = (*INTEGERS, "numeric", *FLOATS)
 TEXTS = ("text", "character varying", "character")
 TIMES = ("date", "timestamp with time zone", "timestamp without time zone")
 
-_NAMES = {alias: name for name, (aliases, *_) in _TYPES.items() for alias in (name, *aliases)}
-_TOKEN = re.compile(r"\s*(?:([A-Za-z_][A-Za-z0-9_]*)|([0-9]+)|([(),\[\]]))")
+NAMES = {alias: name for name, (aliases, *_) in TYPES.items() for alias in (name, *aliases)}
 _CONSTRAINT_WORDS = {
     "not", "null", "primary", "unique", "default", "check", "references",
     "collate", "generated", "constraint", "deferrable", "exclude",
@@ -110,7 +109,7 @@ class ColumnType:
             return pa.list_(self.element.arrow_type(uuid_as_bytes))
         if self.name == "numeric":
             return pa.string() if self.unlimited else pa.decimal128(*self.digits)
-        return pa.binary(16) if self.name == "uuid" and uuid_as_bytes else _TYPES[self.name][1]
+        return pa.binary(16) if self.name == "uuid" and uuid_as_bytes else TYPES[self.name][1]
 
     @property
     def spark(self) -> str:
@@ -119,7 +118,7 @@ class ColumnType:
             return f"array<{self.element.spark}>"
         if self.name == "numeric":
             return "string" if self.unlimited else "decimal({},{})".format(*self.digits)
-        return _TYPES[self.name][2]
+        return TYPES[self.name][2]
 
 
 @record
@@ -154,16 +153,9 @@ def parse_sql_type(text: str) -> ColumnType:
 
 
 def _tokens(text: str) -> list[str]:
-    tokens, place = [], 0
-    stripped = text.rstrip()
-    while place < len(stripped):
-        found = _TOKEN.match(stripped, place)
-        if found is None:
-            rest = stripped[place:].strip()
-            raise BadInput(f"SQL type {quoted(text)}: {quoted(rest)} is not part of a type or constraint")
-        tokens.append(found[0].strip().lower())
-        place = found.end()
-    return tokens
+    if rest := re.search(r"(?s)[^A-Za-z0-9_\s(),\[\]].*", text.rstrip()):
+        raise BadInput(f"SQL type {quoted(text)}: {quoted(rest[0])} is not part of a type or constraint")
+    return re.findall(r"[a-z_][a-z0-9_]*|[0-9]+|[(),\[\]]", text.lower())
 
 
 def _parse_type(tokens: list[str], text: str) -> ColumnType:
@@ -177,10 +169,10 @@ def _parse_type(tokens: list[str], text: str) -> ColumnType:
     if found is None:
         raise BadInput(f"SQL type {quoted(text)} is malformed; write it like numeric(12,2)")
     words = (found[1] + found[4]).split()
-    name = _NAMES.get(" ".join(words))
+    name = NAMES.get(" ".join(words))
     if name is None:
-        known = did_you_mean(" ".join(words), _NAMES)
-        supported = ", ".join(_TYPES)
+        known = did_you_mean(" ".join(words), NAMES)
+        supported = ", ".join(TYPES)
         raise BadInput(f"SQL type {quoted(text)} is not supported.{known} Supported: {supported}, and arrays")
     made = _with_modifiers(name, words, [int(number) for number in found.group(2, 3) if number], text)
     if plain == written:
@@ -197,22 +189,16 @@ def _with_modifiers(name: str, words: list[str], numbers: list[int], text: str) 
         if len(lengths) > 1 or not all(0 < number <= _LONGEST_TEXT for number in lengths):
             raise BadInput(f"SQL type {quoted(text)}: the length must be a number from 1 to {_LONGEST_TEXT}")
         return ColumnType(name, length=lengths[0] if lengths else None)
-    if name == "numeric":
-        return _numeric(numbers, text)
+    if name == "numeric" and numbers:
+        precision, scale, *_ = (*numbers, 0)
+        if not 1 <= precision <= MOST_DIGITS or scale > precision:
+            raise BadInput(f"SQL type {quoted(text)}: numeric(p,s) needs 1 <= p <= {MOST_DIGITS} and s <= p")
+        return ColumnType("numeric", precision=precision, scale=scale)
     if words == ["float"] and len(numbers) == 1 and 1 <= numbers[0] <= 53:
         return ColumnType("real" if numbers[0] <= 24 else "double precision")
     if numbers:
         raise BadInput(f"SQL type {quoted(text)}: {name} does not take a number in parentheses")
     return ColumnType(name)
-
-
-def _numeric(numbers: list[int], text: str) -> ColumnType:
-    if not numbers:
-        return ColumnType("numeric")
-    precision, scale = numbers[0], numbers[1] if len(numbers) > 1 else 0
-    if not 1 <= precision <= MOST_DIGITS or scale > precision:
-        raise BadInput(f"SQL type {quoted(text)}: numeric(p,s) needs 1 <= p <= {MOST_DIGITS} and s <= p")
-    return ColumnType("numeric", precision=precision, scale=scale)
 
 
 def _parse_constraints(words: list[str], text: str) -> dict[str, bool]:

@@ -139,10 +139,7 @@ def _open_csv(file: BinaryIO, remember: Any) -> Iterator[pa.RecordBatch]:
 
 
 def _read_header(line: bytes) -> list[str]:
-    reader = pa_csv.open_csv(
-        pa.BufferReader(line),
-        read_options=pa_csv.ReadOptions(use_threads=False),
-    )
+    reader = pa_csv.open_csv(pa.BufferReader(line), read_options=pa_csv.ReadOptions(use_threads=False))
     names: list[str] = reader.schema.names
     twins = {name for name in names if names.count(name) > 1}
     if twins:

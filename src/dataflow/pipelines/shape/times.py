@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
 
 _TEXT = re.compile(
     r"(?P<year>[0-9]{4})-(?P<month>[0-9]{1,2})-(?P<day>[0-9]{1,2})"
@@ -47,7 +48,8 @@ def _parse(text: str) -> tuple[datetime, timedelta]:
     if found is None:
         raise ValueError("is not an ISO 8601 date or time")
     hour, minute, second = (int(found[name] or 0) for name in ("hour", "minute", "second"))
-    microseconds = _microseconds(found["fraction"] or "")
+    # Half to even, as PostgreSQL rounds; may be 1,000,000.
+    microseconds = round(Fraction(f"0.{found['fraction'] or 0}") * 1_000_000)
     if minute > 59 or second > 60 or hour > 24 or (hour == 24 and (minute or second or microseconds)):
         raise ValueError("is not a time of day")
     displacement = _displacement(found["zone"] or "Z")
@@ -56,15 +58,6 @@ def _parse(text: str) -> tuple[datetime, timedelta]:
         return datetime(int(found["year"]), int(found["month"]), int(found["day"])) + span, displacement
     except (ValueError, OverflowError):
         raise ValueError("is not a date of the years 1 to 9999") from None
-
-
-def _microseconds(fraction: str) -> int:
-    """Round half to even, as PostgreSQL does; may be 1,000,000."""
-    digits = fraction[:6].ljust(6, "0")
-    rest = fraction[6:].rstrip("0")
-    half = rest.ljust(1, "0")[0]
-    up = bool(rest) and (half > "5" or (half == "5" and (len(rest) > 1 or int(digits) % 2 == 1)))
-    return int(digits) + up
 
 
 def _displacement(zone: str) -> timedelta:

@@ -7,28 +7,32 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date
 from decimal import Context, Decimal, InvalidOperation
+from uuid import UUID
 
+from dataflow.pipelines.shape.array_text import split_array
 from dataflow.pipelines.shape.json_text import NotJson, Number, parse_exactly, to_json
 from dataflow.pipelines.shape.sql_types import FLOATS, INTEGERS, TEXTS, TIMES, ColumnType
 from dataflow.pipelines.shape.times import parse_date, parse_local_timestamp, parse_timestamp
 
 _SPACES = " \t\n\r\f\v"
-_ELEMENT = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|((?:[^",{}\\]|\\.)+?))\s*(?=,|$)', re.DOTALL)
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_UUID = re.compile(r"(?:[0-9A-Fa-f]{4}-?){7}[0-9A-Fa-f]{4}")
+_UUID = re.compile(r"(\{)?((?:[0-9A-Fa-f]{4}-?){7}[0-9A-Fa-f]{4})(?(1)\})")
 _BITS = {"smallint": 15, "integer": 31, "bigint": 63}
 _LARGEST_REAL = 3.4028235677973366e38  # from here on a 32-bit float would be infinite
 _LARGEST_NO_REAL = 2.0**-150  # from here down a 32-bit float would be 0
 _NOT_ZERO = re.compile(r"[^eE]*[1-9]")
 _WIDE = Context(prec=100)
 _WHOLE_DIGITS, _FRACTION_DIGITS = 131_072, 16_383
-_TRUE = ("true", "yes", "on", "1")
 _TIME_PARSERS = dict(zip(TIMES, (parse_date, parse_timestamp, parse_local_timestamp), strict=True))
-_FALSE = ("false", "no", "off", "0")
+BOOLEANS = {
+    word[:size]: word in ("true", "yes") for word in ("true", "yes", "false", "no") for size in range(1, 6)
+}
+BOOLEANS |= {"on": True, "1": True, "off": False, "of": False, "0": False}
+"""The words for true and false, in lower case."""
 
 
 class Unfit(Exception):
@@ -123,19 +127,22 @@ def _to_boolean(kind: ColumnType, value: object) -> bool:
     if isinstance(value, bool):
         return value
     text = _json_text(value).strip(_SPACES).lower()
-    for words, meaning in ((_TRUE, True), (_FALSE, False)):
-        if text and text != "o" and any(word.startswith(text) for word in words):
-            return meaning
-    raise Unfit("is not a boolean")
+    if text not in BOOLEANS:
+        raise Unfit("is not a boolean")
+    return BOOLEANS[text]
 
 
 def _to_uuid(kind: ColumnType, value: object) -> str:
-    text = value if isinstance(value, str) and not isinstance(value, Number) else ""
-    inner = text[1:-1] if text.startswith("{") and text.endswith("}") else text
-    if not _UUID.fullmatch(inner):
+    found = find_uuid(value) if isinstance(value, str) and not isinstance(value, Number) else None
+    if found is None:
         raise Unfit("is not a uuid")
-    digits = inner.replace("-", "").lower()
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+    return found
+
+
+def find_uuid(text: str) -> str | None:
+    """The canonical text of a uuid in any form that PostgreSQL reads; None if it is not one."""
+    found = _UUID.fullmatch(text)
+    return str(UUID(found[2])) if found else None
 
 
 def _to_time(kind: ColumnType, value: object) -> date:
@@ -181,7 +188,13 @@ def _check_text(text: str) -> None:
 
 def _elements(value: object) -> list[object]:
     if isinstance(value, str) and not isinstance(value, Number):
-        return list(_parse_array(value))
+        text = value.strip(_SPACES)
+        if not (text.startswith("{") and text.endswith("}")):
+            raise Unfit("is not an array: neither a list nor a string like {a,b}")
+        try:
+            return list(split_array(text))  # as found in CSV files
+        except ValueError:
+            raise Unfit("is not a one-dimensional array like {a,b}") from None
     if not isinstance(value, list):
         raise Unfit("is not a list")
     if any(isinstance(element, list) for element in value):
@@ -226,24 +239,3 @@ _CONVERTERS: dict[str, Callable[[ColumnType, object], object]] = {
     "boolean": _to_boolean,
     **dict.fromkeys(TIMES, _to_time),
 }
-
-
-def _parse_array(text: str) -> Iterator[str | None]:
-    """The elements of PostgreSQL's `{a,"b c",NULL}`, as found in CSV files.
-
-    An unquoted NULL is None. Raises Unfit if the text has another form.
-    """
-    inner = text.strip(_SPACES)
-    if not (inner.startswith("{") and inner.endswith("}")):
-        raise Unfit("is not an array: neither a list nor a string like {a,b}")
-    inner = inner[1:-1]
-    place = 0
-    while inner.strip(_SPACES):
-        found = _ELEMENT.match(inner, place)
-        if found is None:
-            raise Unfit("is not a one-dimensional array like {a,b}")
-        is_null = found[1] is None and found[2].upper() == "NULL"
-        yield None if is_null else re.sub(r"\\(.)", r"\1", found[1] or found[2] or "", flags=re.DOTALL)
-        place = found.end() + 1
-        if found.end() == len(inner):
-            return

@@ -132,10 +132,6 @@ def _plan_input(store: Store, source: PlanInput, item: InputChunk | None, scene:
     declared = maker.declared_columns if maker else None
     if not is_read_whole(source):
         return plan_input(store, source, item, None, declared)
-    published = store.read.list_published(source.dataset_id)
-    places = {
-        chunk.dataid: absolute_place(chunk.location, scene.config.project_dir)
-        for chunk in published
-        if not chunk.stale
-    }
+    ready = [chunk for chunk in store.read.list_published(source.dataset_id) if not chunk.stale]
+    places = {one.dataid: absolute_place(one.location, scene.config.project_dir) for one in ready}
     return plan_input(store, source, item, places, declared)

@@ -15,7 +15,7 @@ from dataflow.model.wording import plural
 from dataflow.pipelines.declare.definitions import DatasetDefinition
 from dataflow.pipelines.declare.sources import Files, Http, TableSource
 from dataflow.pipelines.fetch.address import parse_address
-from dataflow.pipelines.fetch.file_source import FileSource
+from dataflow.pipelines.fetch.file_source import get_kind, list_files
 from dataflow.pipelines.fetch.http_source import HttpSource
 from dataflow.pipelines.fetch.limits import Watch
 from dataflow.pipelines.fetch.page import read_page
@@ -87,15 +87,8 @@ def _shape(plan: IntervalPlan, body: _Body, most: int) -> Preview:
         for shaped in shaper.shape(file, 1):
             if found.add(shaped):
                 break
-    return Preview(
-        plan.dataid,
-        body.read,
-        columns,
-        tuple(found.rows),
-        tuple(found.rejects),
-        tuple(sorted(found.drift)),
-        tuple(found.list_nulls()),
-    )
+    rows, rejects, drift = tuple(found.rows), tuple(found.rejects), tuple(sorted(found.drift))
+    return Preview(plan.dataid, body.read, columns, rows, rejects, drift, tuple(found.list_nulls()))
 
 
 def _preview_view(outlook: Outlook, plan: IntervalPlan, facilities: Facilities, most: int) -> Preview:
@@ -109,8 +102,12 @@ def _preview_view(outlook: Outlook, plan: IntervalPlan, facilities: Facilities, 
         )
     read = ", ".join(f"{one.dataset.name} {one}" for one in plan.inputs)
     if plan.is_native:
-        columns, found = _ask_there(plan, facilities, most)
-        return Preview(dataid, read, columns, tuple(found))
+        from dataflow.pipelines.postgres.native_views import read_first  # only databases need the driver
+
+        connection = facilities.settings.get_connection(plan.engine)
+        there, answer = read_first(connection, plan.definition.schema, plan.select, most)
+        found = [dict(zip([one.name for one in there], row, strict=True)) for row in answer]
+        return Preview(dataid, read, tuple((one.name, one.sql_type) for one in there), tuple(found))
     steps = plan.translate()
     with explained(facilities.spark.log_path):
         rows = run_sql(new_session(facilities.spark.get()), steps.translated, steps.frames)
@@ -119,27 +116,6 @@ def _preview_view(outlook: Outlook, plan: IntervalPlan, facilities: Facilities, 
         names = [name for name, _ in columns]
         found = [dict(zip(names, row, strict=True)) for row in list_rows(as_columns(rows, kept).limit(most))]
     return Preview(dataid, read, columns, tuple(found))
-
-
-def _ask_there(
-    plan: IntervalPlan, facilities: Facilities, most: int
-) -> tuple[tuple[tuple[str, str], ...], list[dict[str, Any]]]:
-    """The first rows of a SELECT, computed by the database of its tables in a read-only transaction."""
-    from dataflow.pipelines.postgres.native_views import list_columns
-    from dataflow.pipelines.postgres.transactions import transaction
-    from dataflow.pipelines.register.databases import connect_to
-
-    connection, schema = connect_to(facilities.settings.get_connection(plan.engine)), plan.definition.schema
-    columns = tuple(
-        (column.name, column.sql_type) for column in list_columns(connection, schema, plan.select)
-    )
-    with transaction(connection) as session:
-        session.execute("set transaction read only")
-        session.execute("select set_config('search_path', %s, true)", (f"{quoted_name(schema)}, public",))
-        session.execute("set local timezone to 'UTC'")
-        asked = f"select * from ({plan.select}\n) as source limit {most:d}"
-        rows = session.execute(asked.encode()).fetchall()
-    return columns, [dict(zip([name for name, _ in columns], row, strict=True)) for row in rows]
 
 
 class _Collected:
@@ -188,9 +164,8 @@ def _first_body(plan: IntervalPlan, facilities: Facilities, folder: str, most: i
         facilities.settings.secrets.add(*found.list_secrets())
         return _first_page(source, found, facilities.settings.secrets.add)
     if isinstance(source, Files):
-        files = FileSource(source.path, facilities.config.project_dir, source.format)
-        part = next(files.fetch(plan.dataid))
-        return _Body(lambda: open(part.path, "rb"), files.kind, "", part.path)
+        part = next(list_files(source.path, facilities.config.project_dir, plan.dataid))
+        return _Body(lambda: open(part.path, "rb"), get_kind(source.path, source.format), "", part.path)
     from dataflow.pipelines.register.databases import read_table  # only database sources need the driver
 
     (part,) = read_table(_limited(source, most), folder, facilities.settings)

@@ -9,12 +9,13 @@ from dataflow.actions.dataset_rules import is_automatic
 from dataflow.actions.names import get_dataset
 from dataflow.actions.next_commands import shell
 from dataflow.errors import Conflict, InputMoved
+from dataflow.model.location import Location
 from dataflow.model.record import record
 from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.handover.published_table import PublishedTable
 from dataflow.pipelines.lake.manifest import Frame, put_together
 from dataflow.pipelines.lake.published_files import LakeChunk, locate
-from dataflow.pipelines.register.published_tables import is_in_table, list_tables, read_tables
+from dataflow.pipelines.register.published_tables import list_tables, read_tables
 from dataflow.pipelines.spark.frames import fill_types, open_frame, open_whole, quoted
 from dataflow.pipelines.spark.session import end_session, new_session
 from dataflow.pipelines.sql.translation import translate
@@ -46,14 +47,12 @@ class QueryResult:
 
 def read_question(store: Store, sql: str, project_dir: str) -> Question:
     """Parses the statement and locates its datasets; BadInput unless it is one SELECT over datasets."""
-    known = {
-        dataset.name: dataset for dataset in store.read.list_datasets() if not is_automatic(dataset.name)
-    }
+    known = {one.name: one for one in store.read.list_datasets() if not is_automatic(one.name)}
     translated = translate(sql, "spark", {name: {} for name in known}, "query")
     chunks, tables, stale = {}, {}, []
     for name in translated.tables:
         left_out: tuple[str, ...]
-        if is_in_table(known[name]):
+        if Location(known[name].location).is_published_table:
             tables[name], left_out = _locate_tables(store, name)
         else:
             found = locate(store, name, project_dir)
@@ -109,10 +108,7 @@ def _locate_tables(store: Store, name: str) -> tuple[tuple[PublishedTable, ...],
 
 
 def ask(
-    session: SparkSession,
-    question: Question,
-    most: int,
-    fetched: Mapping[str, list[Frame]] | None = None,
+    session: SparkSession, question: Question, most: int, fetched: Mapping[str, list[Frame]] | None = None
 ) -> QueryResult:
     """The first rows of the result, in a separate session; `fetched` are the rows of tables."""
     child = new_session(session)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
-import secrets
-import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from dataflow.actions.doctor import OK, PROBLEM, WARNING, Finding
@@ -16,8 +14,7 @@ from dataflow.errors import ConfigError, DataFlowError
 from dataflow.model.record import replace
 from dataflow.pipelines.declare.catalog import Catalog
 from dataflow.pipelines.declare.settings import PipelineSettings
-from dataflow.pipelines.spark.java import OLDEST_JAVA
-from dataflow.pipelines.spark.probe import Asked, Executor, probe_executors
+from dataflow.pipelines.spark.probe import Executor, probe_executors
 from dataflow.pipelines.spark.session import (
     SUPPORTED,
     explained,
@@ -26,6 +23,7 @@ from dataflow.pipelines.spark.session import (
     start_session,
     stop_session,
 )
+from dataflow.pipelines.spark.session_setup import OLDEST_JAVA
 from dataflow.private_files import STATE_FOLDER, make_private_folder
 
 if TYPE_CHECKING:
@@ -48,18 +46,23 @@ def examine_spark(
         settings.spark.refuse_unshared()
     except ConfigError as error:
         yield Finding("spark files", PROBLEM, str(error), AGAIN)
+    # In staging: an executor on a machine that does not share it cannot see the folder.
+    staging = os.path.join(config.project_dir, STATE_FOLDER, "staging")
+    make_private_folder(staging)
+    probe = TemporaryDirectory(prefix="probe-", dir=staging, ignore_cleanup_errors=True)
     try:
-        with explained(log_path), _probe_folder(config) as folder:
-            databases, wrong = _list_databases(config, settings, environ, folder)
+        with explained(log_path), probe as folder:
+            sealed, wrong = _list_databases(config, settings, environ, folder)
             yield from wrong
+            databases = () if settings.spark.copy_on_driver else sealed
             is_shared = settings.spark.shared_files and not settings.spark.is_local
-            asked = Asked(() if settings.spark.copy_on_driver else databases, (folder,) if is_shared else ())
+            folders = (folder,) if is_shared else ()
             # Unshared files are reported above; the executors can still be checked.
             session = start_session(replace(settings.spark, shared_files=True), log_path)
             try:
                 spark, java = find_versions(session)
                 is_closed = is_authenticated(session)
-                executors = probe_executors(session, asked, settings.spark.is_local)
+                executors = probe_executors(session, databases, folders, settings.spark.is_local)
             finally:
                 stop_session(session)
     except DataFlowError as error:
@@ -68,14 +71,13 @@ def examine_spark(
     yield _judge_spark(spark, java, settings.spark.place)
     if not is_closed:
         yield Finding("spark ports", WARNING, f"Spark at {settings.spark.place} {OPEN}", AUTHENTICATE)
-    yield Finding(
-        "spark executors", OK, f"{len(executors)} checked: {'; '.join(one.name for one in executors)}"
-    )
+    names = "; ".join(one.name for one in executors)
+    yield Finding("spark executors", OK, f"{len(executors)} checked: {names}")
     yield from _judge_python(executors)
     yield from _judge_packages(executors)
-    for database in asked.databases:
+    for database in databases:
         yield from _judge_database(database.name, executors)
-    for shared in asked.folders:
+    for shared in folders:
         yield from _judge_folder(shared, executors)
 
 
@@ -130,7 +132,6 @@ def _list_databases(
 ) -> tuple[tuple[SealedConnection, ...], list[Finding]]:
     """The databases of dataflow.toml and of the pipelines, in the form tasks receive."""
     from dataflow.pipelines.postgres.sealed import seal
-    from dataflow.pipelines.register.databases import connect_to  # only databases need the driver
 
     catalog = Catalog(config.project_dir, environ)
     targets = {definition.target for definition in catalog.definitions.values() if definition.target}
@@ -142,16 +143,5 @@ def _list_databases(
             wrong.append(Finding("spark connections", PROBLEM, str(error), AGAIN))
             continue
         if not connection.is_lake:
-            found.append(seal(connect_to(connection), folder))
+            found.append(seal(connection, folder))
     return tuple(found), wrong
-
-
-@contextmanager
-def _probe_folder(config: Config) -> Iterator[str]:
-    """A new folder in staging: an executor on a machine that does not share staging cannot see it."""
-    folder = os.path.join(config.project_dir, STATE_FOLDER, "staging", f"probe-{secrets.token_hex(4)}")
-    make_private_folder(folder)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

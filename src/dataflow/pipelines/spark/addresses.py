@@ -46,8 +46,7 @@ def list_remote_secrets(address: str) -> list[str]:
 
 def find_free_port() -> int:
     """A port on which nothing listens at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("", 0))
+    with socket.create_server(("", 0)) as probe:
         return int(probe.getsockname()[1])
 
 

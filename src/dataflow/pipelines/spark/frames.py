@@ -107,9 +107,8 @@ def column_types(rows: DataFrame) -> tuple[tuple[str, str], ...]:
     for field in rows.schema.fields:
         kind = field.dataType.simpleString()
         element = kind.removeprefix("array<").removesuffix(">")
-        plain = POSTGRES_TYPES.get(element) or (
-            element.replace("decimal", "numeric") if "decimal" in element else ""
-        )
+        decimal = element.replace("decimal", "numeric") if "decimal" in element else ""
+        plain = POSTGRES_TYPES.get(element) or decimal
         if not plain:
             raise BadInput(f"Column {field.name} has Spark type {kind}, which cannot be published. Cast it.")
         found.append((field.name, plain if element == kind else f"{plain}[]"))
@@ -120,13 +119,8 @@ def count_bad_rows(session: SparkSession, check: Check, frame: Frame) -> tuple[i
     """Count the rows that violate a uniqueness or SQL check, with a few samples."""
     if check.kind == "unique":
         names = [quoted(name) for name in check.values]
-        groups = (
-            open_frame(session, frame)
-            .dropna(subset=list(check.values))
-            .groupBy(*names)
-            .count()
-            .filter("count > 1")
-        )
+        keyed = open_frame(session, frame).dropna(subset=list(check.values))
+        groups = keyed.groupBy(*names).count().filter("count > 1")
         found = groups.agg({"count": "sum"}).collect()[0][0] or 0
         shown = list_rows(groups.limit(SHOWN)) if found else []
         return int(found), [", ".join(str(value) for value in row[:-1]) for row in shown]
@@ -136,9 +130,8 @@ def count_bad_rows(session: SparkSession, check: Check, frame: Frame) -> tuple[i
         # In this very session: cancelling the run interrupts this one.
         refused = run_sql(session, translated, {ROWS: frame})
         samples = [dict(zip(refused.columns, row, strict=True)) for row in list_rows(refused.limit(SHOWN))]
-        return (refused.count() if samples else 0), [
-            json.dumps(row, ensure_ascii=False, default=str) for row in samples
-        ]
+        texts = [json.dumps(row, ensure_ascii=False, default=str) for row in samples]
+        return (refused.count() if samples else 0), texts
     finally:
         session.catalog.dropTempView(ROWS)
 

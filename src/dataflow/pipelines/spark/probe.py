@@ -26,14 +26,6 @@ TASK_SECONDS = 0.5
 
 
 @record
-class Asked:
-    """What each executor should try."""
-
-    databases: tuple[SealedConnection, ...] = ()
-    folders: tuple[str, ...] = ()
-
-
-@record
 class Executor:
     """Findings for one executor; empty strings mean no problem."""
 
@@ -50,22 +42,23 @@ class Executor:
         return f"{self.host}, process {self.process}"
 
 
-def probe_executors(session: SparkSession, asked: Asked, is_local: bool) -> list[Executor]:
-    """One record per executor; on a cluster in several rounds, until a round finds no new one."""
+def probe_executors(
+    session: SparkSession, databases: Sequence[SealedConnection], folders: Sequence[str], is_local: bool
+) -> list[Executor]:
+    """One record per executor, which tries to reach these; on a cluster until a round finds no new one."""
+    work = _make_probe([(each.name, each.path, each.owner, each.key) for each in databases], folders)
     found: dict[tuple[str, int], Executor] = {}
     for _ in range(1 if is_local else ROUNDS):
         known = len(found)
-        for executor in _look(session, asked):
+        for executor in _look(session, work):
             found[(executor.host, executor.process)] = executor
         if len(found) == known:
             break
     return [found[key] for key in sorted(found)]
 
 
-def _look(session: SparkSession, asked: Asked) -> list[Executor]:
+def _look(session: SparkSession, work: Any) -> list[Executor]:
     tasks = 2 * count_slots(session)
-    databases = [(each.name, each.path, each.owner, each.key) for each in asked.databases]
-    work = _make_probe(databases, asked.folders)
     rows = session.range(0, tasks, 1, tasks).mapInArrow(work, "found string").collect()
     return [Executor(**json.loads(row.found)) for row in rows]
 

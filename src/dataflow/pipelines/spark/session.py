@@ -15,13 +15,14 @@ from dataflow.errors import ConfigError, SparkFailed, SparkGone
 from dataflow.model.record import record
 from dataflow.model.wording import shortened
 from dataflow.pipelines.spark.addresses import find_free_port, refuse_unreachable, shown_address
-from dataflow.pipelines.spark.java import check_java, start_java
 from dataflow.pipelines.spark.session_setup import (
+    check_java,
     list_event_options,
     list_network_options,
     list_scratch_options,
     listening_on_loopback,
     quieten,
+    start_java,
     talking_to,
 )
 
@@ -135,9 +136,7 @@ def start_session(
             if not settings.remote:
                 with listening_on_loopback() if settings.is_local else nullcontext():
                     start_java({"spark.master": settings.master} | options)
-            for name, value in options.items():
-                builder = builder.config(name, value)
-            session: SparkSession = builder.getOrCreate()
+            session: SparkSession = builder.config(map=options).getOrCreate()
             session.range(1).count()
     except Exception as error:
         raise SparkFailed(f"Spark does not start: {cause_of(error)} Details: {log_path}") from error
@@ -231,9 +230,7 @@ def find_session(environ: Mapping[str, str]) -> SparkSession | None:
     found: SparkSession | None = SparkSession.getActiveSession()
     if found is None and any(environ.get(name) for name in STARTED_BY):
         builder: Any = SparkSession.builder.appName("dataflow")
-        for name, value in PINNED.items():
-            builder = builder.config(name, value)
-        found = builder.getOrCreate()
+        found = builder.config(map=PINNED).getOrCreate()
     return found
 
 

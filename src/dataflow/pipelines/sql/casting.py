@@ -120,7 +120,12 @@ def _by_catalogue(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> 
     source = "text" if value.type.name == "unknown" else value.type.family
     signature = find_cast(source, target.family)
     if source == "text" and target.element is not None and value.constant is not None:
-        return _read_array(work, value.constant, target.element, node)
+        # Element by element.
+        element = target.element
+        element = NUMERIC if element.name == "numeric" and not element.declared else element
+        kind = SqlType("array", element=element)
+        items = ", ".join(item.sql for item in list_items(work, Typed("", kind, value.constant), node))
+        return Typed(f"CAST(ARRAY({items}) AS {kind.spark})", kind, value.constant)
     if signature is None:
         work.refuse(
             node, f"casts {value.type.postgres} to {target.postgres}, which is not supported on Spark"
@@ -128,14 +133,6 @@ def _by_catalogue(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> 
     found = call(work, Match(signature, (source,), target.family), [value], node)
     constant = value.constant if found.constant is None and source == "text" else found.constant
     return Typed(found.sql, target, constant)
-
-
-def _read_array(work: Work, text: str, element: SqlType, node: exp.Expr) -> Typed:
-    """Cast an array literal element by element."""
-    element = NUMERIC if element.name == "numeric" and not element.declared else element
-    kind = SqlType("array", element=element)
-    items = list_items(work, Typed("", kind, text), node)
-    return Typed(f"CAST(ARRAY({', '.join(item.sql for item in items)}) AS {kind.spark})", kind, text)
 
 
 def list_items(work: Work, array: Typed, node: exp.Expr) -> list[Typed]:

@@ -15,9 +15,8 @@ from dataflow.model.record import record
 from dataflow.model.wording import did_you_mean
 from dataflow.pipelines import pg_functions
 from dataflow.pipelines.pg_functions.signatures import ANY, ANY_ARRAY, Signature, list_overloads
+from dataflow.pipelines.sql.types import NUMBERS, TIMES
 
-_NUMBERS = ("smallint", "integer", "bigint", "numeric", "real", "double")
-_TIMES = ("date", "timestamp", "timestamptz")
 _PREFERRED = ("double", "text", "timestamptz", "boolean", "interval")
 _TO_RECORD = ("json_populate_record", "json_to_record", "jsonb_populate_record", "jsonb_to_record")
 _TO_RECORDS = ("json_populate_recordset", "jsonb_populate_recordset", "jsonb_to_recordset")
@@ -44,7 +43,6 @@ _INSTEAD = {
     **dict.fromkeys(_TO_RECORD, "write (x ->> 'column')::type for each column"),
     **dict.fromkeys(_TO_RECORDS, "write (x ->> 'column')::type over jsonb_array_elements(…) AS x"),
 }
-_PATHS = "write ->, ->> and jsonb_array_elements instead of a path"
 
 
 @record
@@ -73,7 +71,7 @@ def list_functions() -> tuple[str, ...]:
 def instead_of(name: str) -> str:
     """What to write instead of that function or operator, after a semicolon; may be empty."""
     if name.startswith("jsonb_path_") or name in ("@?", "@@"):
-        return f"; {_PATHS}"
+        return "; write ->, ->> and jsonb_array_elements instead of a path"
     if name in _INSTEAD:
         return f"; {_INSTEAD[name]}"
     near = "" if name in list_functions() else did_you_mean(name, list_functions())
@@ -117,14 +115,11 @@ def _fill_in(signature: Signature, given: tuple[str, ...]) -> tuple[str, ...] | 
 
 
 def _find_element(takes: tuple[str, ...], given: tuple[str, ...]) -> str | None:
-    elements = []
-    for want, have in zip(takes, given, strict=True):
-        if want == ANY_ARRAY and have.endswith("[]"):
-            elements.append(have[:-2])
-        elif want == ANY and have != "unknown":
-            elements.append(have)
-        elif want == ANY_ARRAY and have != "unknown":
-            return None
+    elements = [
+        have.removesuffix("[]") if want == ANY_ARRAY else have
+        for want, have in zip(takes, given, strict=True)
+        if want in (ANY, ANY_ARRAY) and have != "unknown"
+    ]
     if not elements:
         return "text" if ANY in takes and ANY_ARRAY not in takes else None
     widest = elements[0]
@@ -151,7 +146,7 @@ def is_implied(source: str, target: str) -> bool:
         return True
     if source.endswith("[]") and target.endswith("[]"):
         return is_implied(source[:-2], target[:-2])
-    for ladder in (_NUMBERS, _TIMES):
+    for ladder in (NUMBERS, TIMES):
         if source in ladder and target in ladder:
             return ladder.index(source) < ladder.index(target)
     return False

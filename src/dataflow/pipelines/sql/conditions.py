@@ -209,7 +209,10 @@ def _in(work: Work, node: exp.In) -> Typed:
         return in_query(work, node, node.expressions[0])
     if not node.expressions or node.args.get("field") or node.args.get("unnest"):
         work.refuse(node, "is not supported on Spark")
-    if is_row(node.this) or not all(map(_is_ready, node.expressions)):
+    # Computing an item could fail for a row that an earlier item decides.
+    if is_row(node.this) or any(
+        _has_columns(item) and not isinstance(item, exp.Column) for item in node.expressions
+    ):
         return _in_turn(work, node)
     values = [work.expression(each) for each in (node.this, *node.expressions)]
     floats = sum(value.type.is_float for value in values)
@@ -233,11 +236,6 @@ def _in_turn(work: Work, node: exp.In) -> Typed:
 
 def _has_columns(node: exp.Expr) -> bool:
     return node.find(exp.Column) is not None
-
-
-def _is_ready(item: exp.Expr) -> bool:
-    """Whether an item of IN takes no computing, which could fail for a row that an earlier item decides."""
-    return isinstance(item, exp.Column) or not _has_columns(item)
 
 
 def _instead(work: Work, node: exp.Expr, tests: list[exp.Expr]) -> Typed:

@@ -48,10 +48,7 @@ def group_by(work: Work, node: exp.Select) -> tuple[str, set[str]]:
     if not parts:
         work.refuse(node, "groups by an empty list; remove GROUP BY ()")
     if several and any(_is_grouping(each) for each in (node.args.get("having") or exp.Having()).walk()):
-        work.refuse(
-            node,
-            "has grouping(…) in HAVING; name it in SELECT, and filter by it in an outer query",
-        )
+        work.refuse(node, "has grouping(…) in HAVING; name it in SELECT, and filter by it in an outer query")
     work.scope.grouped = grouped
     work.scope.totals = keys if several and any(map(_has_total, group.expressions)) else {}
     return f" GROUP BY {', '.join(parts)}", set(keys)
@@ -113,24 +110,17 @@ def check_grouped(work: Work, select: exp.Select, keys: set[str]) -> None:
     having = select.args.get("having")
     order = select.args.get("order")
     sorting = [each.this for each in order.expressions] if order is not None else []
-    parts = [*(item.unalias() for item in select.expressions), *filter(_is_computed, sorting)]
-    found = [*parts, *([having.this] if having is not None else [])]
-    if not (select.args.get("group") or having or any(map(_aggregates, found))):
+    # Not the number or name of an output.
+    computed = [each for each in sorting if not isinstance(each.unnest(), exp.Column | exp.Literal)]
+    parts = [*(item.unalias() for item in select.expressions), *computed]
+    nodes = (node for part in parts for node in _walk(part))
+    if not (select.args.get("group") or having or any(is_aggregate(n) and not _is_window(n) for n in nodes)):
         return
     check = _Check(work, keys)
     for part in parts:
         check.visit(part, outer=False)
     if having is not None:
         check.visit(having.this, outer=True)
-
-
-def _aggregates(node: exp.Expr) -> bool:
-    return any(is_aggregate(each) and not _is_window(each) for each in _walk(node))
-
-
-def _is_computed(node: exp.Expr) -> bool:
-    """Whether an ORDER BY key is more than the number or name of an output."""
-    return not isinstance(node.unnest(), exp.Column | exp.Literal)
 
 
 def _is_window(node: exp.Expr) -> bool:
@@ -200,8 +190,7 @@ class _Check:
                 and (node.table or fold(node.this) not in self._work.scope.sources)
             ):
                 self._work.refuse(
-                    node,
-                    f"is a column of the outer query in an aggregate, which Spark refuses; {_AROUND}",
+                    node, f"is a column of the outer query in an aggregate, which Spark refuses; {_AROUND}"
                 )
 
     def _look_at_query(self, node: exp.Expr, outer: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from dataflow.pipelines.sql.casting import call_function, cast, to_text
+from dataflow.pipelines.sql.casting import call_function, cast
 from dataflow.pipelines.sql.types import JSON, JSONB, TEXT
 from dataflow.pipelines.sql.work import Handler, Typed, Work, fold, quote, text_literal
 
@@ -22,18 +22,7 @@ def to_document(work: Work, value: Typed, name: str, node: exp.Expr) -> Typed:
         value = Typed(value.sql, TEXT)  # with its padding
     if value.type.name in ("json", "jsonb"):
         return cast(work, value, kind, node)
-    if value.type.is_time:
-        value = _iso(to_text(work, value, node), value.type.name)
     return call_function(work, f"to_{name}", [value], node)
-
-
-def _iso(text: Typed, name: str) -> Typed:
-    """Format a time as in JSON: T before the hour, minutes in the offset."""
-    if name == "date":
-        return text
-    day = f"SUBSTRING_INDEX({text.sql}, ' ', 1)"
-    joined = f"CONCAT({day}, 'T', SUBSTRING({text.sql}, LENGTH({day}) + 2))"
-    return Typed(f"REPLACE({joined}, '+00', '+00:00')" if name == "timestamptz" else joined, TEXT)
 
 
 def _convert(work: Work, node: exp.Anonymous) -> Typed:

@@ -10,20 +10,13 @@ from dataflow.pipelines.sql.work import fold
 
 UNNAMED = "?column?"
 _TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim"}
-_NAMED: dict[type, str] = {
-    exp.Extract: "extract",
+_OWN = (exp.Extract, exp.Substring, exp.Overlay, exp.Overlaps, exp.Array, exp.Exists, exp.Localtimestamp)
+_NAMED: dict[type, str] = {kind: kind.key for kind in (*_OWN, exp.Interval)} | {
     exp.AtTimeZone: "timezone",
-    exp.Substring: "substring",
     exp.StrPosition: "position",
-    exp.Overlay: "overlay",
-    exp.Overlaps: "overlaps",
-    exp.Array: "array",
-    exp.Exists: "exists",
     exp.GroupConcat: "string_agg",
     exp.CurrentDate: "current_date",
     exp.CurrentTimestamp: "current_timestamp",
-    exp.Localtimestamp: "localtimestamp",
-    exp.Interval: "interval",
 }
 _TYPE_NAMES = {
     "smallint": "int2",
@@ -50,27 +43,21 @@ def _figure(node: exp.Expr) -> tuple[str, bool]:
         return fold(node.this), True
     if isinstance(node, exp.Cast):
         name, strong = _figure(node.this)
-        return (name, True) if strong else (_type_name(node), False)
+        if strong:
+            return name, True
+        kind = read_type(write(node.args["to"]))
+        kind = kind.element or kind
+        return _TYPE_NAMES.get(kind.name, kind.name), False
     if isinstance(node, exp.Case):
         name, strong = _figure(node.args["default"]) if node.args.get("default") else ("", False)
         return (name, True) if strong else ("case", False)
     if isinstance(node, exp.Subquery | exp.Query):
-        return _figure_query(node), True
+        while isinstance(node, exp.Subquery | exp.SetOperation):
+            node = node.this
+        return column_name(node.expressions[0]) if isinstance(node, exp.Select) else "column1", True
     if isinstance(node, exp.Trim):
         return _TRIMS.get((node.args.get("position") or "").upper(), "btrim"), True
     if isinstance(node, exp.Anonymous):
         return node.name.lower(), True
     name = _NAMED.get(type(node), UNNAMED)
     return name, name not in (UNNAMED, "interval")
-
-
-def _figure_query(node: exp.Expr) -> str:
-    while isinstance(node, exp.Subquery | exp.SetOperation):
-        node = node.this
-    return column_name(node.expressions[0]) if isinstance(node, exp.Select) else "column1"
-
-
-def _type_name(node: exp.Cast) -> str:
-    kind = read_type(write(node.args["to"]))
-    kind = kind.element or kind
-    return _TYPE_NAMES.get(kind.name, kind.name)

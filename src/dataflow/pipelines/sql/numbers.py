@@ -198,8 +198,9 @@ def _to_digits(work: Work, node: exp.Anonymous) -> Typed:
     return found
 
 
-HANDLERS: dict[type, Handler] = {**dict.fromkeys(WORDS, _arithmetic), exp.Neg: _negate}
-HANDLERS |= {
+HANDLERS: dict[type, Handler] = {
+    **dict.fromkeys(WORDS, _arithmetic),
+    exp.Neg: _negate,
     Positive: _positive,
     exp.BitwiseNot: lambda work, node: call_function(work, "~", [work.expression(node.this)], node),
 }

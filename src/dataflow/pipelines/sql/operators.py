@@ -9,7 +9,7 @@ from sqlglot import exp
 from dataflow.pipelines.sql.casting import cast_node, read_beside, to_common, to_text, unify
 from dataflow.pipelines.sql.comparison import compare, compares_plainly, sort_key
 from dataflow.pipelines.sql.conditions import condition
-from dataflow.pipelines.sql.constants import number_literal
+from dataflow.pipelines.sql.constants import is_null, number_literal
 from dataflow.pipelines.sql.types import INTEGER, UNKNOWN, without_length
 from dataflow.pipelines.sql.work import Handler, Typed, Work, text_literal
 
@@ -35,7 +35,10 @@ def _unicode_text(work: Work, node: exp.UnicodeString) -> Typed:
 
 def _paren(work: Work, node: exp.Paren) -> Typed:
     inner = work.expression(node.this)
-    return inner if inner.sql.startswith("(") else Typed(f"({inner.sql})", inner.type, inner.constant)
+    # A NULL stays recognizable: PostgreSQL does not compute what is called with it.
+    if inner.sql.startswith("(") or is_null(inner):
+        return inner
+    return Typed(f"({inner.sql})", inner.type, inner.constant)
 
 
 def _collate(work: Work, node: exp.Collate) -> Typed:
@@ -53,7 +56,10 @@ def _case(work: Work, node: exp.Case) -> Typed:
     for branch in node.args["ifs"]:
         earlier = [f"NOT COALESCE({test}, FALSE)" for test in tests]
         with work.holding(guards=[*work.guards, *earlier]):
-            tests.append(_case_test(work, node, branch.this))
+            test = branch.this
+            if node.this is not None:
+                test = exp.EQ(this=node.this.copy(), expression=test.copy())
+            tests.append(condition(work, test))
         values.append(work.guarded(branch.args["true"], [*earlier, tests[-1]]))
     otherwise = [f"NOT COALESCE({test}, FALSE)" for test in tests]
     values.append(work.guarded(node.args.get("default") or exp.Null(), otherwise))
@@ -61,12 +67,6 @@ def _case(work: Work, node: exp.Case) -> Typed:
     last, *values = unify(work, [values[-1], *values[:-1]], node)
     branches = " ".join(f"WHEN {test} THEN {value.sql}" for test, value in zip(tests, values, strict=True))
     return Typed(f"CASE {branches} ELSE {last.sql} END", last.type)
-
-
-def _case_test(work: Work, node: exp.Case, test: exp.Expr) -> str:
-    if node.this is None:
-        return condition(work, test)
-    return work.expression(exp.EQ(this=node.this.copy(), expression=test.copy())).sql
 
 
 def _coalesce(work: Work, node: exp.Anonymous) -> Typed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from sqlglot import exp
@@ -28,11 +28,8 @@ class Positive(exp.Unary):
     """`+ x`, which is not a plain column any more."""
 
 
-def _operator(text: str) -> Callable[..., exp.Expr]:
-    def build(parser: Any, this: exp.Expr, other: exp.Expr) -> exp.Expr:
-        return exp.Operator(this=this, operator=text, expression=other)
-
-    return build
+def _operator(text: str, parser: Any, this: exp.Expr, other: exp.Expr) -> exp.Expr:
+    return exp.Operator(this=this, operator=text, expression=other)
 
 
 def _write_operator(generator: Any, node: exp.Expr) -> str:
@@ -55,7 +52,7 @@ class PostgresAsWritten(Postgres):
         }
         COLUMN_OPERATORS = {  # noqa: RUF012
             **Postgres.Parser.COLUMN_OPERATORS,
-            **{token: _operator(text) for token, text in _JSON_OPERATORS.items()},
+            **{token: partial(_operator, text) for token, text in _JSON_OPERATORS.items()},
         }
 
         # `->` is never a lambda: jsonb_typeof(notes -> 'a') reads a key of a column.

@@ -160,12 +160,7 @@ class Queries:
     ) -> str:
         word, every = _SET_WORDS[type(node)], not node.args.get("distinct")
         names = [f"c{number}" for number, _ in enumerate(columns)]
-        keys = [
-            sort_key(work, Typed(name, kind), node, sorting=False)
-            if not (every and word == "UNION")
-            else name
-            for name, (_, kind) in zip(names, columns, strict=True)
-        ]
+        keys = names if every and word == "UNION" else _keys(work, [kind for _, kind in columns], node)
         if keys == names:
             return f"({sides[0]}) {word}{' ALL' if every else ''} ({sides[1]})"
         if every:
@@ -247,10 +242,7 @@ class Queries:
     def _distinct(self, work: Work, node: exp.Select, outputs: Outputs, rest: str) -> str:
         plain = f"SELECT {select_list(outputs)}{rest}"
         names = [f"c{number}" for number, _ in enumerate(outputs)]
-        keys = [
-            sort_key(work, Typed(name, value.type), node, sorting=False)
-            for name, (_, value) in zip(names, outputs, strict=True)
-        ]
+        keys = _keys(work, [value.type for _, value in outputs], node)
         if keys == names:
             return f"SELECT DISTINCT {select_list(outputs)}{rest}"
         listed = ", ".join(
@@ -284,6 +276,12 @@ class Queries:
             work.refuse(item, "is not a table in this FROM")
         columns = work.scope.sources[table]
         return [(name, Typed(f"{quote(table)}.{quote(name)}", kind)) for name, kind in columns.items()]
+
+
+def _keys(work: Work, kinds: list[SqlType], node: exp.Expr) -> list[str]:
+    """What to group the columns c0, c1, … by."""
+    columns = [Typed(f"c{number}", kind) for number, kind in enumerate(kinds)]
+    return [sort_key(work, column, node, sorting=False) for column in columns]
 
 
 def _is_recursive(node: exp.CTE) -> bool:

@@ -59,13 +59,10 @@ def rows_of(work: Work, node: exp.Expr) -> Rows | None:
 
 def exploded(arrays: list[Typed], ordinality: bool) -> str:
     """A SELECT of the elements of arrays, side by side, with their positions if requested."""
+    if len(arrays) == 1 and not ordinality:
+        return f"SELECT EXPLODE({arrays[0].sql})"
     if len(arrays) == 1:
-        item = f"POSEXPLODE({arrays[0].sql}) AS (n, i)"
-        return (
-            f"SELECT i, CAST(n + 1 AS BIGINT) FROM (SELECT {item})"
-            if ordinality
-            else f"SELECT EXPLODE({arrays[0].sql})"
-        )
+        return f"SELECT i, CAST(n + 1 AS BIGINT) FROM (SELECT POSEXPLODE({arrays[0].sql}) AS (n, i))"
     fields = [f"f{number}: {(each.type.element or TEXT).spark}" for number, each in enumerate(arrays)]
     # Shorter arrays are padded with NULLs in both. The cast names the fields.
     filled = [f"COALESCE({each.sql}, CAST(ARRAY() AS {each.type.spark}))" for each in arrays]

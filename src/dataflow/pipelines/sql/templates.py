@@ -12,7 +12,6 @@ from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from dataflow.errors import BadInput
-from dataflow.model.record import record
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.sql.macros import TemplateInterval, build_context
 
@@ -22,45 +21,30 @@ MAX_STEPS = 10_000
 # Each makes a string of any length from a short one.
 _GROWING_METHODS = frozenset({"ljust", "rjust", "center", "zfill", "expandtabs"})
 _GROWING_FILTERS = ("center", "format", "indent", "wordwrap", "xmlattr", "urlize", "pprint")
-_TEMPLATE = "<template>"
-
-
-@record
-class Template:
-    """A template and where it is from: pipeline and attribute, for messages."""
-
-    text: str
-    pipeline: str
-    attribute: str
-
-    @property
-    def place(self) -> str:
-        """How messages refer to it."""
-        return f"{self.pipeline}.{self.attribute}"
 
 
 def render(
-    template: Template,
+    text: str,
+    place: str,
     interval: TemplateInterval,
     params: Mapping[str, object] | None = None,
     constants: Mapping[str, object] | None = None,
 ) -> str:
     """Render a template for one interval; each of `params` is available as `params.name` and as `name`.
 
-    BadInput names the pipeline, the attribute, the line and, for an undefined name, the nearest known one.
+    BadInput names the place, the line and, for an undefined name, the nearest known one.
     """
-    context = build_context(interval, params or {}, constants or {}, template.place)
+    context = build_context(interval, params or {}, constants or {}, place)
     try:
-        rendered = _render(template.text, context, template.place)
+        return _render(text, context, place)
     except jinja2.TemplateSyntaxError as error:
-        raise BadInput(f"{template.place}, line {error.lineno}: {error.message}") from error
+        raise BadInput(f"{place}, line {error.lineno}: {error.message}") from error
     except jinja2.UndefinedError as error:
-        raise BadInput(_describe_undefined(error, context, template.place)) from error
+        raise BadInput(_describe_undefined(error, context, place)) from error
     except SecurityError as error:
-        raise BadInput(f"{template.place}{_line_of(error)}: not allowed in a template: {error}") from error
+        raise BadInput(f"{place}{_line_of(error)}: not allowed in a template: {error}") from error
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise BadInput(f"{template.place}{_line_of(error)}: {type(error).__name__}: {error}") from error
-    return rendered
+        raise BadInput(f"{place}{_line_of(error)}: {type(error).__name__}: {error}") from error
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
@@ -139,7 +123,7 @@ def _line_of(error: BaseException) -> str:
     step: TracebackType | None = error.__traceback__
     line = 0
     while step is not None:
-        if step.tb_frame.f_code.co_filename in (_TEMPLATE, "<unknown>"):
+        if step.tb_frame.f_code.co_filename in ("<template>", "<unknown>"):
             line = step.tb_lineno
         step = step.tb_next
     return f", line {line}" if line else ""

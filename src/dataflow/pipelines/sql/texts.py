@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from dataflow.pipelines.sql.casting import call_function, cast, to_text, unify
@@ -22,7 +24,6 @@ _PARAMETERS = {
     "make_date": ("year", "month", "day"),
     "make_timestamp": ("year", "month", "mday", "hour", "min", "sec"),
 }
-_SPECIAL = "%_\\"
 
 
 def _join(work: Work, node: exp.DPipe) -> Typed:
@@ -118,19 +119,15 @@ def _padded(value: Typed) -> Typed:
 
 def _for_spark(work: Work, pattern: str, mark: str, node: exp.Expr) -> str:
     """Rewrite a pattern with Spark's escapes: only before characters that have a meaning."""
-    result, position = "", 0
-    while position < len(pattern):
-        sign = pattern[position]
-        if mark and sign == mark:
-            position += 1
-            if position == len(pattern):
-                work.refuse(node, "has a pattern that ends with its escape character; double it")
-            sign = pattern[position]
-            result += f"\\{sign}" if sign in _SPECIAL else sign
-        else:
-            result += "\\\\" if sign == "\\" else sign
-        position += 1
-    return result
+
+    def rewritten(found: re.Match[str]) -> str:
+        sign = found[1]
+        if sign == "":
+            work.refuse(node, "has a pattern that ends with its escape character; double it")
+        return f"\\{sign or found[0]}" if sign is None or sign in "%_\\" else sign
+
+    escaped = rf"{re.escape(mark)}(.?)" if mark else "(?!)()"
+    return re.sub(rf"{escaped}|\\", rewritten, pattern, flags=re.DOTALL)
 
 
 def _escape(work: Work, node: exp.Escape) -> Typed:
@@ -190,10 +187,6 @@ def _length(work: Work, node: exp.Anonymous) -> Typed:
     return Typed(f"LENGTH({to_text(work, value, node).sql})", INTEGER)
 
 
-def _substring(work: Work, node: exp.Substring) -> Typed:
-    return _cut(work, _values(work, node.this, node.args.get("start"), node.args.get("length")), node)
-
-
 def _substr(work: Work, node: exp.Anonymous) -> Typed:
     values = _values(work, *node.expressions)
     return _cut(work, values, node) if len(values) > 1 else call_function(work, "substr", values, node)
@@ -241,8 +234,7 @@ def _array(work: Work, node: exp.Array) -> Typed:
     items = unify(work, [work.expression(item) for item in node.expressions], node)
     if items[0].type.element is not None:
         work.refuse(
-            node,
-            "is an array of arrays, which a dataset cannot store; write jsonb_build_array(…) or use ||",
+            node, "is an array of arrays, which a dataset cannot store; write jsonb_build_array(…) or use ||"
         )
     kind = SqlType("array", element=items[0].type)
     return Typed(f"ARRAY({', '.join(item.sql for item in items)})", kind, write_array(items))
@@ -331,7 +323,9 @@ HANDLERS: dict[type, Handler] = {
     exp.SimilarTo: _similar,
     **dict.fromkeys(_OPERATORS, _binary),
     exp.Operator: _operator,
-    exp.Substring: _substring,
+    exp.Substring: lambda work, node: _cut(
+        work, _values(work, *map(node.args.get, ("this", "start", "length"))), node
+    ),
     exp.StrPosition: _position,
     exp.Trim: _trim,
     exp.Overlay: lambda work, node: call_function(

@@ -7,6 +7,7 @@ import re
 from dataflow.errors import BadInput
 from dataflow.model.record import record
 from dataflow.model.wording import quoted
+from dataflow.pipelines.shape.sql_types import NAMES, TYPES
 
 MAX_DIGITS = 38  # of a Spark decimal
 
@@ -71,7 +72,7 @@ class SqlType:
             return f"DECIMAL({self.precision}, {self.scale})"
         if self.element is not None:
             return f"ARRAY<{self.element.spark}>"
-        return _TYPES[self.name][0]
+        return _SPARK[self.name]
 
     @property
     def family(self) -> str:
@@ -92,38 +93,30 @@ class SqlType:
         """Its name in PostgreSQL."""
         if self.element is not None:
             return f"{self.element.postgres}[]"
-        name = _TYPES[self.name][1][0]
+        name = _OFFICIAL.get(self.name, self.name)
         if not self.declared:
             return "bpchar" if self.name == "bpchar" else name  # "character" would have a length of 1
         return f"{name}({self.length})" if self.length else f"{name}({self.precision},{self.scale})"
 
 
-_TYPES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "boolean": ("BOOLEAN", ("boolean", "bool")),
-    "smallint": ("SMALLINT", ("smallint", "int2", "smallserial")),
-    "integer": ("INT", ("integer", "int", "int4", "serial")),
-    "bigint": ("BIGINT", ("bigint", "int8", "bigserial")),
-    "numeric": ("STRING", ("numeric", "decimal", "dec")),
-    "real": ("FLOAT", ("real", "float4")),
-    "double": ("DOUBLE", ("double precision", "float8", "float", "double")),
-    "unknown": ("STRING", ("text",)),  # a literal, which is text where nothing else decides
-    "text": ("STRING", ("text",)),
-    "varchar": ("STRING", ("character varying", "varchar")),
-    "bpchar": ("STRING", ("character", "char", "bpchar")),
-    "date": ("DATE", ("date",)),
-    "timestamp": ("TIMESTAMP_NTZ", ("timestamp without time zone", "timestamp")),
-    "timestamptz": ("TIMESTAMP", ("timestamp with time zone", "timestamptz")),
-    "uuid": ("STRING", ("uuid",)),
-    "json": ("STRING", ("json",)),
-    "jsonb": ("STRING", ("jsonb",)),
-    "bytea": ("BINARY", ("bytea", "varbinary")),
-    "interval": ("STRUCT<months: INT, days: INT, micros: BIGINT>", ("interval",)),
+# The types whose names in signatures are not PostgreSQL's.
+_SHORT = {
+    "double precision": "double",
+    "character varying": "varchar",
+    "character": "bpchar",
+    "timestamp without time zone": "timestamp",
+    "timestamp with time zone": "timestamptz",
 }
-"""The types by their names in signatures: Spark type and PostgreSQL's names, the official one first."""
+_OFFICIAL = {short: name for name, short in _SHORT.items()}
+_OFFICIAL |= {"unknown": "text"}  # a literal, which is text where nothing else decides
+_NAMES = {alias: _SHORT.get(name, name) for alias, name in NAMES.items()}
+_NAMES |= {"smallserial": "smallint", "serial": "integer", "bigserial": "bigint", "double": "double"}
+_NAMES |= {"bytea": "bytea", "varbinary": "bytea", "interval": "interval"}
+_SPARK = {_SHORT.get(name, name): spark.upper() for name, (_, _, spark) in TYPES.items()}
+_SPARK |= {"numeric": "STRING", "unknown": "STRING", "bytea": "BINARY"}
+_SPARK |= {"interval": "STRUCT<months: INT, days: INT, micros: BIGINT>"}
 
-_NAMES = {alias: name for name, (_, aliases) in _TYPES.items() for alias in aliases}
-
-BOOLEAN, SMALLINT, INTEGER, BIGINT = (SqlType(name) for name in ("boolean", "smallint", "integer", "bigint"))
+BOOLEAN, INTEGER, BIGINT = (SqlType(name) for name in ("boolean", "integer", "bigint"))
 REAL, DOUBLE, TEXT, UNKNOWN = (SqlType(name) for name in ("real", "double", "text", "unknown"))
 DATE, TIMESTAMP, TIMESTAMPTZ = (SqlType(name) for name in ("date", "timestamp", "timestamptz"))
 NUMERIC, INTERVAL, JSON, JSONB = (SqlType(name) for name in ("numeric", "interval", "json", "jsonb"))

@@ -13,7 +13,7 @@ from dataflow.pipelines.handover.records import View
 from dataflow.pipelines.shape.fields import LONGEST_NAME
 from dataflow.pipelines.sql.macros import TemplateInterval
 from dataflow.pipelines.sql.parsing import DIALECTS, list_tables, read_statement
-from dataflow.pipelines.sql.templates import Template, render
+from dataflow.pipelines.sql.templates import render
 from dataflow.pipelines.sql.work import fold
 
 Rendered = Callable[[str, str], str]
@@ -32,32 +32,31 @@ def build_select(
     """
 
     def rendered(text: str, name: str) -> str:
-        return render(Template(text, view.pipeline, name), interval, dict(view.params), constants)
+        return render(text, f"{view.pipeline}.{name}", interval, dict(view.params), constants)
 
-    clauses = {
-        name: rendered(text, name)
-        for name in ("join_clause", "where_clause", "query")
-        if (text := getattr(view, name))
-    }
-    if "query" in clauses:
-        statement = read_statement(clauses["query"], view.dialect, f"{view.pipeline}.query")
+    if view.query:
+        statement = read_statement(rendered(view.query, "query"), view.dialect, f"{view.pipeline}.query")
         _check_names(view, statement)
     else:
-        statement = _assemble(view, clauses, rendered)
+        statement = _assemble(view, rendered)
     _refuse_others(view, statement)
     _rename(view, statement)
     return statement.sql(dialect=DIALECTS[view.dialect], comments=False)
 
 
-def _assemble(view: View, clauses: Mapping[str, str], rendered: Rendered) -> exp.Select:
+def _assemble(view: View, rendered: Rendered) -> exp.Select:
     source = exp.Table(this=exp.to_identifier(view.datasets[0], quoted=True))
     statement = exp.Select(expressions=_read_fields(view, rendered))
     statement.set("from_", exp.From(this=source))
-    if text := _without_end(clauses.get("join_clause", "")):
-        found = _read_clause(view, "join_clause", text, "", _IN_JOIN)
+    join, where = (
+        rendered(getattr(view, name), name).strip().removesuffix(";").strip()
+        for name in ("join_clause", "where_clause")
+    )
+    if join:
+        found = _read_clause(view, "join_clause", join, "", _IN_JOIN)
         statement.set("joins", found.args["joins"])
-    if text := _without_end(clauses.get("where_clause", "")):
-        found = _read_clause(view, "where_clause", text, " WHERE", _IN_WHERE)
+    if where:
+        found = _read_clause(view, "where_clause", where, " WHERE", _IN_WHERE)
         statement.set("where", found.args["where"])
         statement.set("order", found.args.get("order"))
     return statement
@@ -90,10 +89,6 @@ def _rename(view: View, statement: exp.Expr) -> None:
             if not table.alias:
                 table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name, quoted=True)))
             table.set("this", exp.to_identifier(called, quoted=True))
-
-
-def _without_end(text: str) -> str:
-    return text.strip().removesuffix(";").strip()
 
 
 def _read_clause(view: View, attribute: str, text: str, before: str, allowed: set[str]) -> exp.Select:

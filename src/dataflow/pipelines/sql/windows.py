@@ -16,12 +16,6 @@ from dataflow.pipelines.sql.types import BIGINT, DATE, DOUBLE, INTEGER, SqlType,
 from dataflow.pipelines.sql.work import Handler, Typed, Work, fold
 
 
-def order_by(work: Work, order: exp.Expr) -> str:
-    """Write a sort order with PostgreSQL's default for NULLs: last, or first if descending."""
-    keys = [sort_key(work, work.expression(each.this), each) for each in order.expressions]
-    return ", ".join(f"{key}{direction(each)}" for key, each in zip(keys, order.expressions, strict=True))
-
-
 def direction(ordered: exp.Expr) -> str:
     """Write ASC or DESC and the position of NULLs explicitly."""
     nulls = "FIRST" if ordered.args.get("nulls_first") else "LAST"
@@ -34,7 +28,9 @@ def _window(work: Work, node: exp.Window) -> Typed:
     if not is_aggregate(function) and not _is_window_function(function):
         hint = instead_of(function.name.lower()) if isinstance(function, exp.Anonymous) else ""
         work.refuse(node, f"has OVER, but is not a window function that is supported on Spark{hint}")
-    over = _specification(work, node, framed=_has_frame(function))
+    # Ranking functions, lag and lead ignore the frame.
+    framed = not _is_window_function(function) or function.name.lower() in _FRAMED
+    over = _specification(work, node, framed)
     # The FILTER handler passes the window on.
     with work.holding(over=f" OVER ({over})", surrounded=inner, over_order=_resolve(work, node).get("order")):
         return work.expression(inner)
@@ -42,11 +38,6 @@ def _window(work: Work, node: exp.Window) -> Typed:
 
 def _is_window_function(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and node.name.lower() in WINDOW_FUNCTIONS
-
-
-def _has_frame(node: exp.Expr) -> bool:
-    """Whether a frame affects it: ranking functions, lag and lead ignore the frame."""
-    return not _is_window_function(node) or node.name.lower() in _FRAMED
 
 
 def _specification(work: Work, node: exp.Window, framed: bool) -> str:
@@ -57,7 +48,10 @@ def _specification(work: Work, node: exp.Window, framed: bool) -> str:
         keys = [sort_key(work, work.expression(each), node, sorting=False) for each in partition]
         text.append(f"PARTITION BY {', '.join(keys)}")
     if order := parts.get("order"):
-        text.append(f"ORDER BY {order_by(work, order)}")
+        keys = [
+            sort_key(work, work.expression(each.this), each) + direction(each) for each in order.expressions
+        ]
+        text.append(f"ORDER BY {', '.join(keys)}")
     if not framed and not parts.get("order"):
         work.refuse(node, "depends on the order of rows, but its window has no order; add ORDER BY")
     if spec := parts.get("spec"):
@@ -128,8 +122,7 @@ def _span(work: Work, spec: exp.Expr, bound: Any, kind: SqlType) -> str:
         work.refuse(spec, f"is an error in PostgreSQL: {error}")
     if min(months, days, micros) < 0 or (months and (days or micros)) or (kind == DATE and micros):
         work.refuse(
-            spec,
-            "is a RANGE frame with an offset that is not supported on Spark; write whole days or months",
+            spec, "is a RANGE frame with an offset that is not supported on Spark; write whole days or months"
         )
     if months:
         return f"INTERVAL '{months}' MONTH"

@@ -167,8 +167,9 @@ SET missing = (SELECT count(*) FROM work_input x WHERE x.work_id = work.work_id 
 WHERE (job_id, dataid) IN (SELECT calls.job_id, calls.dataid FROM $calls)
 
 -- name: arrive
--- The last missing input is there.
-UPDATE work SET state = 'CLAIMABLE', reason = '', modified_at = $now_at
+-- The last missing input is there. The age of work that no run has had counts from now on.
+UPDATE work SET state = 'CLAIMABLE', reason = '', modified_at = $now_at,
+    called_at = CASE WHEN run_id = 0 THEN $now_at ELSE called_at END
 WHERE (job_id, dataid) IN (SELECT calls.job_id, calls.dataid FROM $calls)
   AND state = 'WAITING' AND missing = 0 AND not_before IS NULL
 

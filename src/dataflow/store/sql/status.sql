@@ -34,15 +34,20 @@ ORDER BY priority DESC, sort_key LIMIT 1
 
 -- name: paced_jobs
 -- Jobs whose work may be called for before its turn: they read the previous chunk of their own output, so each run
--- calls for the next dataid, or a calendar, whose interval may end after another input is ready.
-SELECT DISTINCT i.job_id FROM job_input i
-LEFT JOIN job_output o ON o.dataset_id = i.dataset_id AND o.job_id = i.job_id
-LEFT JOIN calendar c ON c.dataset_id = i.dataset_id
-WHERE (i.mapping = 'previous' AND o.job_id IS NOT NULL) OR (i.mapping <> 'latest' AND c.dataset_id IS NOT NULL)
+-- calls for the next dataid, or a calendar, itself or through other jobs, whose interval may end after another input
+-- is ready.
+WITH RECURSIVE $paced
+SELECT i.job_id FROM job_input i
+JOIN job_output o ON o.dataset_id = i.dataset_id AND o.job_id = i.job_id
+WHERE i.mapping = 'previous'
+UNION SELECT i.job_id FROM job_input i JOIN calendar c ON c.dataset_id = i.dataset_id WHERE i.mapping <> 'latest'
+UNION SELECT job_id FROM paced
 
 -- name: waiting_since
 -- When the oldest waiting work of such a job was called for by a chunk that it has not produced itself; not work that
--- lacks a calendar's interval: that has not ended, or is overdue, or is never added.
+-- lacks a calendar's interval: that has not ended, or is overdue, or is never added. Nor work that a calendar upstream
+-- has not reached.
+WITH RECURSIVE $paced
 SELECT min(w.called_at) FROM work w
 WHERE w.job_id = :job_id AND w.state = 'WAITING' AND w.hold = FALSE
   AND EXISTS (SELECT 1 FROM work_input x
@@ -53,6 +58,9 @@ WHERE w.job_id = :job_id AND w.state = 'WAITING' AND w.hold = FALSE
       JOIN job_input i ON i.job_id = w.job_id AND i.position = x.position AND i.mapping <> 'latest'
       JOIN calendar c ON c.dataset_id = i.dataset_id
       WHERE x.work_id = w.work_id AND x.present < x.needed)
+  AND w.sort_key <= coalesce((SELECT min(coalesce(
+          (SELECT max(k.sort_key) FROM chunk k WHERE k.dataset_id = p.calendar_id), ''))
+      FROM paced p WHERE p.job_id = :job_id), w.sort_key)
 
 -- name: skipped_work
 -- Waiting work by job whose interval a calendar has skipped.

@@ -131,11 +131,9 @@ class Automaton:
 
     def list_ends(self, text: Text, start: int, limit: int, enough: int | None = None) -> list[int]:
         """The ends of matches that begin at `start`, up to `limit`; the list stops at or after `enough`."""
-        if self._has_constraints:
-            return self._list_constrained_ends(text, start, limit, enough)
         colors, position = text.colors, start
         ends: list[int] = []
-        current = self._start_freely
+        current = self._close_at(self._start, text, start) if self._has_constraints else self._start_freely
         while True:
             if current.accepts:
                 ends.append(position)
@@ -148,33 +146,27 @@ class Automaton:
             if color in current.freely:
                 following = current.freely[color]
             else:
-                following = self._follow_freely(current, color)
+                following = self._follow_to(current, text, position)
             if following is None:
                 return ends
             current = following
 
-    def _list_constrained_ends(self, text: Text, start: int, limit: int, enough: int | None) -> list[int]:
-        colors, position, kernel = text.colors, start, self._start
-        ends: list[int] = []
-        while True:
-            around = (colors[position], colors[position + 1])
-            current = None if self._has_looks else kernel.closed.get(around)
-            if current is None:
-                current = kernel.closed[around] = self._close(kernel.states, text, position)
-            if current.accepts:
-                ends.append(position)
-                if enough is not None and position >= enough:
-                    return ends
-            if position >= limit:
-                return ends
-            position += 1
-            if around[1] in current.following:
-                following = current.following[around[1]]
-            else:
-                following = self._follow(current, around[1])
-            if following is None:
-                return ends
-            kernel = following
+    def _follow_to(self, current: _Closed, text: Text, position: int) -> _Closed | None:
+        """The states after the character before a position."""
+        color = text.colors[position]
+        kernel = current.following[color] if color in current.following else self._follow(current, color)
+        if self._has_constraints:
+            return None if kernel is None else self._close_at(kernel, text, position)
+        following = None if kernel is None else self._close(kernel.states, None, 0)
+        current.freely[color] = following
+        return following
+
+    def _close_at(self, kernel: _Kernel, text: Text, position: int) -> _Closed:
+        around = (text.colors[position], text.colors[position + 1])
+        current = None if self._has_looks else kernel.closed.get(around)
+        if current is None:
+            current = kernel.closed[around] = self._close(kernel.states, text, position)
+        return current
 
     def _follow(self, current: _Closed, color: int) -> _Kernel | None:
         is_in = self._palette.is_in
@@ -194,12 +186,6 @@ class Automaton:
         if len(self._kernels) > MOST_SETS:
             self._forget_sets()
         return self._kernels.setdefault(states, _Kernel(states))
-
-    def _follow_freely(self, current: _Closed, color: int) -> _Closed | None:
-        kernel = self._follow(current, color)
-        following = None if kernel is None else self._close(kernel.states, None, 0)
-        current.freely[color] = following
-        return following
 
     def _close(self, states: States, text: Text | None, position: int) -> _Closed:
         reached, waiting = set(states), list(states)

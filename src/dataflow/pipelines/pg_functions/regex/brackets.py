@@ -65,7 +65,7 @@ def _read_part(tokens: Tokens) -> letters.CodePoints:
         case Kind.RANGE:
             refuse(BAD_RANGE)
         case Kind.CLASS | Kind.OTHER_CLASS:
-            found = class_set(str(tokens.value), tokens.flags)
+            found = class_set(tokens.value, tokens.flags)
             is_complement = tokens.kind is Kind.OTHER_CLASS
             tokens.advance()
             return letters.complement(found) if is_complement else found
@@ -89,8 +89,7 @@ def _read_part(tokens: Tokens) -> letters.CodePoints:
 def _read_end_of_range(tokens: Tokens) -> int:
     if tokens.kind is Kind.ELEMENT:
         return _get_named(_read_name(tokens, BAD_ELEMENT))
-    code = tokens.value
-    assert isinstance(code, int)
+    code: int = tokens.value
     tokens.advance()
     return code
 

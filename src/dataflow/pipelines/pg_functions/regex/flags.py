@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import IntFlag
-from typing import NamedTuple
 
 
 class Flag(IntFlag):
@@ -20,32 +19,29 @@ class Flag(IntFlag):
     NEWLINE = 96
 
 
-class _Change(NamedTuple):
-    cleared: Flag
-    added: Flag
-
-
 _NONE = Flag(0)
+# The flags that an option letter clears, and those it adds.
 _CHANGES = {
-    "b": _Change(Flag.ADVANCED | Flag.QUOTE, _NONE),
-    "c": _Change(Flag.IGNORE_CASE, _NONE),
-    "e": _Change(Flag.ADVANCED_FEATURES | Flag.QUOTE, Flag.EXTENDED),
-    "i": _Change(_NONE, Flag.IGNORE_CASE),
-    "m": _Change(_NONE, Flag.NEWLINE),
-    "n": _Change(_NONE, Flag.NEWLINE),
-    "p": _Change(Flag.NEWLINE_ANCHORS, Flag.NEWLINE_STOPS),
-    "q": _Change(Flag.ADVANCED, Flag.QUOTE),
-    "s": _Change(Flag.NEWLINE, _NONE),
-    "t": _Change(Flag.EXPANDED, _NONE),
-    "w": _Change(Flag.NEWLINE_STOPS, Flag.NEWLINE_ANCHORS),
-    "x": _Change(_NONE, Flag.EXPANDED),
+    "b": (Flag.ADVANCED | Flag.QUOTE, _NONE),
+    "c": (Flag.IGNORE_CASE, _NONE),
+    "e": (Flag.ADVANCED_FEATURES | Flag.QUOTE, Flag.EXTENDED),
+    "i": (_NONE, Flag.IGNORE_CASE),
+    **dict.fromkeys("mn", (_NONE, Flag.NEWLINE)),
+    "p": (Flag.NEWLINE_ANCHORS, Flag.NEWLINE_STOPS),
+    "q": (Flag.ADVANCED, Flag.QUOTE),
+    "s": (Flag.NEWLINE, _NONE),
+    "t": (Flag.EXPANDED, _NONE),
+    "w": (Flag.NEWLINE_STOPS, Flag.NEWLINE_ANCHORS),
+    "x": (_NONE, Flag.EXPANDED),
 }
 
 
 def apply_option(flags: Flag, letter: str) -> Flag | None:
     """The flags after an option letter inside the pattern; None if the letter is unknown."""
-    change = _CHANGES.get(letter)
-    return None if change is None else (flags & ~change.cleared) | change.added
+    if letter not in _CHANGES:
+        return None
+    cleared, added = _CHANGES[letter]
+    return (flags & ~cleared) | added
 
 
 def read_options(options: str) -> tuple[Flag, bool]:

@@ -13,7 +13,6 @@ from dataflow.pipelines.pg_functions.regex.tokens import (
     BAD_BOUND,
     BAD_OPERAND,
     Kind,
-    Look,
     Quantifier,
     Tokens,
     refuse,
@@ -53,14 +52,6 @@ def read_pattern(pattern: str, flags: Flag) -> Syntax:
     root = parser.read_choice(Kind.STOP, False)
     tokens = parser.tokens
     return Syntax(root, tokens.groups, tokens.has_back_reference, bool(tokens.flags & Flag.IGNORE_CASE))
-
-
-class _Branch:
-    """The parsed items of one branch that need not be split."""
-
-    def __init__(self) -> None:
-        self.parts: list[parts.Expression] = []
-        self.traits = parts.Trait.NONE
 
 
 # Whether there is a word character before and after the position.
@@ -113,34 +104,36 @@ class _Parser:
         return self.tokens.kind in ENDS_OF_BRANCH or self.tokens.kind is stop
 
     def _read_branch(self, stop: Kind, in_look: bool) -> parts.Node:
-        branch = _Branch()
+        items: list[parts.Expression] = []  # those that need not be split
+        before = parts.Trait.NONE
         while not self._is_end(stop):
             constraint = self._read_constraint()
             if constraint is not None:
-                branch.parts.append(constraint)
+                items.append(constraint)
                 continue
             atom = self._read_atom(in_look)
             count = self._read_count()
             if count.most == 0:
-                branch.parts.append(parts.EMPTY)
+                items.append(parts.EMPTY)
                 continue
-            traits = branch.traits | count.preference | (atom.node.traits if atom.node else parts.Trait.NONE)
+            traits = before | count.preference | (atom.node.traits if atom.node else parts.Trait.NONE)
             if atom.must_split or parts.is_complex(parts.inherit(traits)):
-                return self._split_branch(branch, _repeat_node(atom, count), (stop, in_look))
-            branch.parts.append(parts.repeat(atom.expression, count.least, count.most))
-            branch.traits = traits
-        return parts.Node(parts.Shape.WHOLE, branch.traits, parts.in_sequence(*branch.parts))
+                prefix = parts.Node(parts.Shape.WHOLE, before, parts.in_sequence(*items)) if items else None
+                return self._split_branch(prefix, _repeat_node(atom, count), (stop, in_look))
+            items.append(parts.repeat(atom.expression, count.least, count.most))
+            before = traits
+        return parts.Node(parts.Shape.WHOLE, before, parts.in_sequence(*items))
 
-    def _split_branch(self, before: _Branch, item: _Item, context: tuple[Kind, bool]) -> parts.Node:
-        prefix = parts.Node(parts.Shape.WHOLE, before.traits, parts.in_sequence(*before.parts))
+    def _split_branch(self, prefix: parts.Node | None, item: _Item, context: tuple[Kind, bool]) -> parts.Node:
+        before = parts.Trait.NONE if prefix is None else prefix.traits
         if self._is_end(context[0]):
-            if not before.parts:
+            if prefix is None:
                 return item.node
-            return _pair(before.traits | parts.combine(before.traits, item.node.traits), prefix, item.node)
+            return _pair(before | parts.combine(before, item.node.traits), prefix, item.node)
         rest = self._read_branch(*context)
         traits = item.traits | parts.combine(item.traits, rest.traits)
-        whole = before.traits | parts.combine(before.traits, traits)
-        if not before.parts:
+        whole = before | parts.combine(before, traits)
+        if prefix is None:
             return _pair(whole, item.node, rest)
         both = _pair(traits, item.node, rest)
         is_plain = item.node.shape is rest.shape is parts.Shape.WHOLE
@@ -163,11 +156,10 @@ class _Parser:
 
     def _read_look(self) -> parts.Expression:
         look = self.tokens.value
-        assert isinstance(look, Look)
         self.tokens.advance()
         part = self.read_choice(Kind.CLOSE, True)
         self.tokens.advance()
-        return parts.look_around(part.expression, look.is_ahead, look.is_wanted)
+        return parts.look_around(part.expression, *look)
 
     def _read_atom(self, in_look: bool) -> _Atom:
         tokens = self.tokens
@@ -182,16 +174,16 @@ class _Parser:
             case Kind.ANY:
                 points = complement(NEWLINE) if tokens.flags & Flag.NEWLINE_STOPS else ANYTHING
             case Kind.CLASS:
-                points = class_set(str(tokens.value), tokens.flags)
+                points = class_set(tokens.value, tokens.flags)
             case Kind.OTHER_CLASS:
-                points = complement(class_set(str(tokens.value), tokens.flags))
+                points = complement(class_set(tokens.value, tokens.flags))
             case Kind.PLAIN:
-                points = character_set(_get_code(tokens), tokens.flags)
+                points = character_set(tokens.value, tokens.flags)
             case Kind.CLOSE:
                 # An unbalanced parenthesis is literal in extended, but not in advanced or basic expressions.
                 if tokens.flags & Flag.ADVANCED != Flag.EXTENDED:
                     refuse(BAD_PARENTHESES)
-                points = character_set(_get_code(tokens), tokens.flags)
+                points = character_set(tokens.value, tokens.flags)
             case _:
                 refuse(BAD_OPERAND)
         tokens.advance()
@@ -216,7 +208,6 @@ class _Parser:
 
     def _read_reference(self, in_look: bool) -> _Atom:
         number = self.tokens.value
-        assert isinstance(number, int)
         if in_look or number not in self.captured:
             refuse(BAD_REFERENCE)
         referred = self.captured[number]
@@ -232,8 +223,7 @@ class _Parser:
     def _read_count(self) -> Quantifier:
         tokens = self.tokens
         if tokens.kind is Kind.QUANTIFIER:
-            quantifier = tokens.value
-            assert isinstance(quantifier, Quantifier)
+            quantifier: Quantifier = tokens.value
             tokens.advance()
             return quantifier
         if tokens.kind is not Kind.BOUND:
@@ -250,14 +240,13 @@ class _Parser:
         if not tokens.is_at(Kind.BOUND_END):
             refuse(BAD_BOUND)
         preference = tokens.value if has_preference else parts.Trait.NONE
-        assert isinstance(preference, parts.Trait)
         tokens.advance()
         return Quantifier(least, None if most > MOST_REPEATS else most, preference)
 
     def _read_number(self) -> int:
         number = 0
         while self.tokens.kind is Kind.DIGIT and number < MOST_REPEATS:
-            number = number * 10 + _get_code(self.tokens)
+            number = number * 10 + self.tokens.value
             self.tokens.advance()
         if self.tokens.kind is Kind.DIGIT or number > MOST_REPEATS:
             refuse(BAD_BOUND)
@@ -295,8 +284,3 @@ def _pair(traits: parts.Trait, first: parts.Node, second: parts.Node) -> parts.N
     return parts.Node(
         parts.Shape.PAIR, traits, parts.in_sequence(first.expression, second.expression), [first, second]
     )
-
-
-def _get_code(tokens: Tokens) -> int:
-    assert isinstance(tokens.value, int)
-    return tokens.value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property, lru_cache
 
 from dataflow.pipelines.pg_functions.regex.automata import Automaton, Palette, Text
@@ -57,7 +56,9 @@ class Pattern:
         if start > text.length:
             return None
         if self._shortcut is not None and text.is_basic:
-            return _list_spans(self._shortcut.search(text.characters, start))
+            match = self._shortcut.search(text.characters, start)
+            names = self._shortcut.groupindex
+            return match and {0: match.span()} | {int(name[1:]): match.span(name) for name in names}
         while (last := self._find_first_end(text, start)) is not None:
             for begin in range(start, last + 1):
                 found = self._find_from(text, begin)
@@ -87,12 +88,6 @@ class Pattern:
         if found is None:
             found = self._automata[id(node)] = Automaton(node.expression, self._palette)
         return found
-
-
-def _list_spans(found: re.Match[str] | None) -> Spans | None:
-    if found is None:
-        return None
-    return {0: found.span()} | {int(name[1:]): found.span(name) for name in found.re.groupindex}
 
 
 @lru_cache(PATTERNS_KEPT)

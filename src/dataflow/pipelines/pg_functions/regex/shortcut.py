@@ -24,9 +24,6 @@ class _Item(NamedTuple):
     least: int
     most: int | None
 
-    def is_fixed(self) -> bool:
-        return self.least == self.most
-
 
 class _NotSimpleError(Exception):
     """The pattern can match in several ways."""
@@ -87,7 +84,7 @@ class _Translation:
                 others = items[:place] if item.is_start else items[place + 1 :]
                 if any(isinstance(other, _Item) for other in others):
                     raise _NotSimpleError
-            elif not item.is_fixed():
+            elif item.least != item.most:
                 _check_followers(item, items[place + 1 :])
         return re.compile("".join(map(_write, self._parts)), re.DOTALL)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from dataflow.pipelines.pg_functions.letters import BEYOND, contains, get_class
 from dataflow.pipelines.pg_functions.regex.flags import Flag, apply_option
@@ -47,7 +47,7 @@ class Kind(Enum):
     NAMED_CLASS = auto()  # [:
     NAME_END = auto()
     BACK_REFERENCE = auto()
-    LOOK = auto()  # the value is a Look
+    LOOK = auto()  # the value is one of LOOKS
     LINE_START = auto()
     LINE_END = auto()
     TEXT_START = auto()
@@ -66,31 +66,10 @@ class Quantifier(NamedTuple):
     preference: Trait
 
 
-class Look(NamedTuple):
-    """The kind of a lookaround constraint."""
-
-    is_ahead: bool
-    is_wanted: bool
-
-
-class Place(Enum):
-    """The context of the next token in a pattern."""
-
-    MAIN = auto()
-    BOUND = auto()
-    BRACKET = auto()
-    ELEMENT = auto()
-    EQUIVALENCE = auto()
-    NAMED_CLASS = auto()
-
-
-LOOKS = {"=": Look(True, True), "!": Look(True, False), "<=": Look(False, True), "<!": Look(False, False)}
-NAMES = {
-    ".": (Kind.ELEMENT, Place.ELEMENT),
-    "=": (Kind.EQUIVALENCE, Place.EQUIVALENCE),
-    ":": (Kind.NAMED_CLASS, Place.NAMED_CLASS),
-}
-NAME_ENDS = {place: mark for mark, (_, place) in NAMES.items()}
+# Whether a lookaround constraint is ahead, and whether its match is wanted.
+LOOKS = {"=": (True, True), "!": (True, False), "<=": (False, True), "<!": (False, False)}
+NAMES = {".": Kind.ELEMENT, "=": Kind.EQUIVALENCE, ":": Kind.NAMED_CLASS}
+NAME_ENDS = {kind: mark for mark, kind in NAMES.items()}
 QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 SINGLE = {"|": Kind.BAR, ")": Kind.CLOSE, ".": Kind.ANY, "^": Kind.LINE_START, "$": Kind.LINE_END}
 # The letters after a backslash that need no further text.
@@ -118,9 +97,9 @@ class Tokens:
         self.pattern = pattern
         self.flags = flags
         self.at = 0
-        self.place = Place.MAIN
+        self._inside = Kind.START  # the token that opened a bound, bracket or name around the next one
         self.kind = self._last = Kind.START
-        self.value: object = None
+        self.value: Any = None  # as the comments at Kind say
         self.groups = 0  # capturing parentheses opened so far, counted by the parser
         self.has_back_reference = False
         if not flags & Flag.QUOTE:
@@ -137,18 +116,18 @@ class Tokens:
         return self.kind is kind
 
     def _read(self) -> tuple[Kind, object]:
-        if self.flags & Flag.EXPANDED and self.place in (Place.MAIN, Place.BOUND):
+        if self.flags & Flag.EXPANDED and self._inside in (Kind.START, Kind.BOUND):
             self._skip_space()
         if self.at >= len(self.pattern):
-            if self.place is Place.MAIN:
+            if self._inside is Kind.START:
                 return Kind.STOP, None
-            refuse(BAD_BRACES if self.place is Place.BOUND else BAD_BRACKETS)
+            refuse(BAD_BRACES if self._inside is Kind.BOUND else BAD_BRACKETS)
         character = self._take()
-        if self.place is Place.BOUND:
+        if self._inside is Kind.BOUND:
             return self._read_bound(character)
-        if self.place is Place.BRACKET:
+        if self._inside is Kind.BRACKET:
             return self._read_bracket(character)
-        if self.place is not Place.MAIN:
+        if self._inside is not Kind.START:
             return self._read_name(character)
         if self.flags & Flag.QUOTE:
             return Kind.PLAIN, ord(character)
@@ -230,38 +209,35 @@ class Tokens:
             return Kind.COMMA, None
         is_extended = bool(self.flags & Flag.EXTENDED)
         if character == "}" and is_extended:
-            self.place = Place.MAIN
+            self._inside = Kind.START
             return Kind.BOUND_END, self._read_preference()
         if character == "\\" and not is_extended and self._take_if("}"):
-            self.place = Place.MAIN
+            self._inside = Kind.START
             return Kind.BOUND_END, Trait.LONGER
         refuse(BAD_BOUND)
 
     def _read_bracket(self, character: str) -> tuple[Kind, object]:
         if character == "]" and self._last is not Kind.BRACKET:
-            self.place = Place.MAIN
+            self._inside = Kind.START
             return Kind.BRACKET_END, None
         if character == "\\" and self._is_advanced():
-            return self._read_bracket_escape()
+            kind, value = self._read_escape()
+            if kind not in (Kind.PLAIN, Kind.CLASS, Kind.OTHER_CLASS):
+                refuse(BAD_ESCAPE)
+            return kind, value
         if character == "-" and self._last is not Kind.BRACKET and not self.pattern.startswith("]", self.at):
             return Kind.RANGE, ord(character)
         if character == "[":
             if self.at >= len(self.pattern):
                 refuse(BAD_BRACKETS)
             if self.pattern[self.at] in NAMES:
-                kind, self.place = NAMES[self._take()]
-                return kind, None
+                self._inside = NAMES[self._take()]
+                return self._inside, None
         return Kind.PLAIN, ord(character)
 
-    def _read_bracket_escape(self) -> tuple[Kind, object]:
-        kind, value = self._read_escape()
-        if kind not in (Kind.PLAIN, Kind.CLASS, Kind.OTHER_CLASS):
-            refuse(BAD_ESCAPE)
-        return kind, value
-
     def _read_name(self, character: str) -> tuple[Kind, object]:
-        if character == NAME_ENDS[self.place] and self._take_if("]"):
-            self.place = Place.BRACKET
+        if character == NAME_ENDS[self._inside] and self._take_if("]"):
+            self._inside = Kind.BRACKET
             return Kind.NAME_END, None
         return Kind.PLAIN, ord(character)
 
@@ -286,7 +262,7 @@ class Tokens:
         if self.flags & Flag.EXPANDED:
             self._skip_space()
         if self.at < len(self.pattern) and self.pattern[self.at] in "0123456789":
-            self.place = Place.BOUND
+            self._inside = Kind.BOUND
             return Kind.BOUND, None
         return Kind.PLAIN, ord("{")
 
@@ -294,7 +270,7 @@ class Tokens:
         for written, kind in WORD_BRACKETS.items():
             if self._take_if(written[1:]):
                 return kind, None
-        self.place = Place.BRACKET
+        self._inside = Kind.BRACKET
         return Kind.BRACKET, not self._take_if("^")
 
     def _read_parenthesis(self) -> tuple[Kind, object]:
@@ -333,7 +309,7 @@ class Tokens:
     def _read_basic_escape(self) -> tuple[Kind, object]:
         character = self._take()
         if character == "{":
-            self.place = Place.BOUND
+            self._inside = Kind.BOUND
             return Kind.BOUND, None
         if character in "123456789":
             self.has_back_reference = True

@@ -58,8 +58,8 @@ where dataset = %(dataset)s and (store_id <> %(store_id)s or fence > %(newest_ru
 
 -- name: published_here
 -- What runs of one store published in a table, oldest dataid first.
-select dataid, run_id from {} where table_name = %s and store_id = %s and run_id > 0 order by sort_key
+select dataid, run_id from {ledger} where table_name = %s and store_id = %s and run_id > 0 order by sort_key
 
 -- name: published
 -- What any run published in a table, oldest dataid first.
-select dataid, run_id from {} where table_name = %s and run_id is not null order by sort_key
+select dataid, run_id from {ledger} where table_name = %s and run_id is not null order by sort_key
