@@ -163,9 +163,8 @@ def _find_missing(place: Place) -> str:
         return f"{missing[0]} is not installed: pip install 'dataflow-runjob[spark]' httpx"
     if find_wheel() is None:
         return NO_POSTGRES
-    from dataflow.pipelines.spark.session_setup import (
-        check_java,  # not before its packages are known to be there
-    )
+    # Not before its packages are known to be installed.
+    from dataflow.pipelines.spark.session_setup import check_java
 
     try:
         check_java(place.environment())

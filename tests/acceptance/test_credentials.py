@@ -341,6 +341,7 @@ def test_a_secret_in_the_location_of_an_older_store_reaches_only_the_script(flow
         *(("dataset", "show", "bobin"), ("dataset", "list"), ("dataset", "list", "--json"), ("export",)),
         *(("versions", "bobout", "1"), ("versions", "bobout", "1", "--json"), ("why", "loadbob", "1")),
         *(("journal", "--json"), ("runs", "--json"), ("sql", "select * from dataset, chunk", "--json")),
+        ("sql", "select 'x ' || location as location from dataset", "--json"),
     ):
         command = flow.dataflow(*words)
         told += [command.stdout, command.stderr]

@@ -123,7 +123,7 @@ def test_a_drain_with_a_cancelled_run_counts_it_and_gives_125(flow: Flow) -> Non
     flow.dataflow("cancel", "1")
     code, _, error = finish(running)
     assert code == 125
-    assert "loadbob: 2 chunks done, 0 failed, 1 cancelled or lost, none left\n" in error
+    assert "loadbob: 2 chunks done, 0 failed, 1 run cancelled or lost, none left\n" in error
 
 
 def _bad_script(flow: Flow, kind: str) -> str:

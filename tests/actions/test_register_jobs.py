@@ -252,7 +252,7 @@ def test_a_schedule_that_never_names_the_chunks_of_an_input_is_refused(world: Wo
 
 def test_a_schedule_that_names_chunks_of_its_input_is_accepted(world: World) -> None:
     add_dataset(world.store, Dataset("moments"))
-    world.ready("moments", "2026-08-20T06:00+00:00", "test")
+    world.ready("moments", "0-backfill", "2026-08-20T06:00+00:00", "test")
     assert add_job(world.store, job("load", "moments", schedule="0 */6 * * *")).what == "added"
     add_dataset(world.store, Dataset("only"))
     world.ready("only", "once")

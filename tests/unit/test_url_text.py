@@ -63,6 +63,18 @@ def test_the_password_of_a_location_is_hidden() -> None:
         ("jdbc:sqlserver://h:1433;user=u;password=x;encrypt=true", None),
         ("BlobEndpoint=https://h/;AccountKey=abc==", "BlobEndpoint=https://h/;AccountKey=***"),
         ("host=h user=u password=x", "host=h user=u password=***"),
+        ("password=hunter2 host=h", "password=*** host=h"),
+        ("password = 'my secret' host=h", "password = *** host=h"),
+        ("AccountKey=ab/c==;BlobEndpoint=https://h/", "AccountKey=***;BlobEndpoint=https://h/"),
+        ("Server=h;Pwd=two words;Encrypt=true", "Server=h;Pwd=***;Encrypt=true"),
+        ("https://h/a?sig=abc;def", "https://h/a?sig=***"),
+        ("https://h/a?sig=abc def&page=2", "https://h/a?sig=***&page=2"),
+        ("https://h/a?page=2;sig=abc&n=1", "https://h/a?page=2;sig=***&n=1"),
+        ("https://h/a?X/token=abc", "https://h/a?X/token=***"),
+        ("https://h/a?sig=SECRET{dataid}", "https://h/a?sig=***"),
+        ("postgresql://bob:2024/Pw@host/db", "postgresql://bob:***@host/db"),
+        ("https://host:8443/me@corp/", "https://host:***@corp/"),
+        ("https://me:a?b@h/?sig=abc", "https://me:***@h/?sig=***"),
     ],
 )
 def test_a_secret_in_any_kind_of_location_is_found(location: str, shown: str | None) -> None:
@@ -74,7 +86,13 @@ def test_a_secret_in_any_kind_of_location_is_found(location: str, shown: str | N
 @pytest.mark.parametrize(
     "location",
     [
-        *("", "/data/key=a/{dataid}", "s3://bucket/token=b/{dataid}", "https://reader@h/{dataid}"),
+        *(
+            "",
+            "key=a/{dataid}",
+            "/data/key=a/{dataid}",
+            "s3://bucket/token=b/{dataid}",
+            "https://reader@h/{dataid}",
+        ),
         *("https://h/a?key={dataid}&page=2", "hdfs://name:8020/user/me@corp/{dataid}"),
         *("postgresql://warehouse/public.orders?run={run_id}", "lake/{dataset}/dataid={encoded_dataid}"),
     ],
@@ -85,6 +103,19 @@ def test_an_ordinary_location_holds_no_secret(location: str) -> None:
 
 
 def test_only_long_secrets_of_a_location_are_searched_for() -> None:
-    assert list_location_secrets("https://me:hunter2hunter2@h/a?sig=abcdefgh&token=short") == [
-        *("hunter2hunter2", "hunter2hunter2", "abcdefgh", "abcdefgh")
-    ]
+    url = "https://me:hunter2hunter2@h/a?sig=ab%2Fdefgh&token=short"
+    assert list_location_secrets(url) == ["ab%2Fdefgh", "ab/defgh", "hunter2hunter2"]
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "host=h user=u password='hunter2hunter2'",
+        "jdbc:sqlserver://h:1433;user=u;password=hunter2hunter2",
+        "https://h/a#access_token=hunter2hunter2",
+        "AccountKey=hunter2hunter2;BlobEndpoint=https://h/",
+    ],
+)
+def test_what_is_masked_in_a_location_is_searched_for_in_output(location: str) -> None:
+    assert "hunter2hunter2" in list_location_secrets(location)
+    assert "hunter2" not in without_secrets(location)

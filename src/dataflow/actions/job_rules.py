@@ -229,7 +229,7 @@ def _fix(first: Dataset, other: Dataset) -> str:
 def leave_out_schedule(dataset: str) -> str:
     """Return what to do if a schedule has moments as dataids and an input has others."""
     return (
-        f"The schedule names each interval by its first moment, which is no dataid of {dataset}. "
+        f"The schedule names each interval by its first moment, which is not a dataid of {dataset}. "
         f"Leave the schedule out, and each chunk of {dataset} starts the job; or keep it and read "
         f"what is newest at that time: {dataset}:latest."
     )

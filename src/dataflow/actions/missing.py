@@ -111,9 +111,11 @@ def _why_missing(
         producer = case.store.read.find_producer(source.dataset_id)
         plan = case.store.find_plan(producer) if producer else None
         if plan is None:
-            found = f"it {why_not_ready(chunk)}" if chunk else "not marked ready"
+            found = why_not_ready(chunk) if chunk else "is not marked ready"
             if case.depth:
-                link, found = ", which ", why_not_ready(chunk) if chunk else "is not marked ready"
+                link = ", which "
+            else:
+                found = f"it {found}" if chunk else "not marked ready"
             reason = Reason(found, ready_command(source.dataset.name, dataid))
         elif chunk is not None and chunk.withdrawn:
             reason = Reason("it was withdrawn", resubmit_command(plan.job.name, dataid))

@@ -282,13 +282,13 @@ class Registry:
         if checked.grain != Grain.TEXT or job.schedule in ("", ON_DEMAND):
             return
         for item in job.inputs:
-            found = registry.list_end_dataids(self._tx, self.dataset_ids.get(item.dataset, 0))
+            found = registry.list_newest_dataids(self._tx, self.dataset_ids.get(item.dataset, 0))
             if item.mapping == LATEST or not found:
                 continue
             if not any(names_interval(job.schedule, dataid) for dataid in found):
                 raise BadInput(
-                    f"Job {job.name}: it would wait for ever for chunks of {item.dataset}, which has dataids "
-                    f"such as {quoted(found[-1])}. {leave_out_schedule(item.dataset)}"
+                    f"Job {job.name} would wait forever for chunks of {item.dataset}, which has dataids "
+                    f"such as {quoted(found[0])}. {leave_out_schedule(item.dataset)}"
                 )
 
     def _check_job_grain(self, checked: JobEntry) -> bool:

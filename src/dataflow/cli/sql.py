@@ -50,7 +50,7 @@ def _add_statement(parser: argparse.ArgumentParser, table: str) -> None:
 def sql(args: argparse.Namespace, context: Context) -> None:
     """Runs one read-only SQL statement on the tables and views of the status store."""
     columns, rows = context.store.database.select(_statement(args, "datastatus"))
-    shown = ([_without_secrets(value) for value in row] for row in rows)
+    shown = ([_without_secrets(*cell) for cell in zip(columns, row, strict=True)] for row in rows)
     show_rows(*_records(columns, shown, CELL), args.json, "No rows.", args.wide)
 
 
@@ -70,9 +70,10 @@ def _statement(args: argparse.Namespace, table: str) -> str:
     return statement
 
 
-def _without_secrets(value: Any) -> Any:
-    """A value of the store; sentences hold no secrets, and `code=3` in one is none."""
-    return without_secrets(value) if isinstance(value, str) and " " not in value else value
+def _without_secrets(column: str, value: Any) -> Any:
+    """A value of the store. Only locations hold secrets: `code=3` in a sentence is none."""
+    may_hold = isinstance(value, str) and (column == "location" or " " not in value)
+    return without_secrets(value) if may_hold else value
 
 
 def _records(

@@ -12,8 +12,13 @@ _LOOSE_PASSWORD = r"(?is)(passw\w*\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s;&]*)"
 _ESCAPE = rb"%([0-9A-Fa-f]{2})"
 _SECRET_NAME = r"(?i)key|token|secret|pass(w|phrase)|pwd|sig|hmac|auth|cookie|credential|sess(ion|id)|jwt"
 _SECRET_NAME += r"|^(code|pass|sid)$"
-_PARAMETER = r"(?<=[?&;#\s])([^=?&;#/\s]+)=([^&;#\s]+)"
-_PORT = r"\d+/"
+_NAME = r"(?:^|(?<=[?&;#\s]))([^=?&;#\s]+?)\s*=\s*"
+# Where the value of a parameter ends: of a URL's query, and of a list such as `host=h password='a b' port=1`.
+_QUERY_VALUE = r"[^&#]*"
+_LISTED_VALUE = r"""(?s)'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?:(?!\s+[^\s=;&#]+\s*=)[^;&#])*"""
+_TEMPLATE = r"(\{(dataid|encoded_dataid|run_id|dataset|job|environment)\})+"
+_WITHOUT_USERS = ("lake", "file", "s3", "s3a", "gs", "hdfs", "viewfs", "webhdfs")
+"""Schemes whose URLs name no user: in `hdfs://name:8020/me@corp` the colon begins a port."""
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -74,29 +79,55 @@ def list_secret_parameters(url: str) -> list[str]:
     return [text for text in secrets if len(text) >= SHORTEST_GUESSED]
 
 
-def without_secrets(location: str, mask: str = "***") -> str:
-    """Return a location with a mask for its password and for the values of secret parameters."""
-    for password in list_url_passwords(location):
-        if not re.match(_PORT, password):  # https://host:8443/a@b only looks torn
-            location = location.replace(f":{password}@", f":{mask}@")
-
-    def hide(found: re.Match[str]) -> str:
-        name, value = found.groups()
-        # A template's {dataid} is no secret.
-        return f"{name}={mask}" if is_secret_name(percent_decode(name)) and "{" not in value else found[0]
-
-    return re.sub(_PARAMETER, hide, location)
+def without_secrets(location: str) -> str:
+    """Return a location with `***` in place of each secret."""
+    for start, end in reversed(_find_secrets(location)):
+        location = f"{location[:start]}***{location[end:]}"
+    return location
 
 
 def holds_secret(location: str) -> bool:
     """Return whether a location contains a secret, or a mask in place of one."""
-    return without_secrets(location, "") != location
+    return bool(_find_secrets(location))
 
 
 def list_location_secrets(location: str) -> list[str]:
     """Return the secrets of a location that are long enough to be searched for in other text."""
-    found = [*list_url_passwords(location), *list_secret_parameters(location)]
-    return [secret for secret in found if len(secret) >= SHORTEST_GUESSED]
+    written = [location[start:end] for start, end in _find_secrets(location)]
+    found = {form for text in written for form in (text, text.strip("'\""), percent_decode(text))}
+    return sorted(text for text in found if len(text) >= SHORTEST_GUESSED)
+
+
+def _find_secrets(location: str) -> list[tuple[int, int]]:
+    """Return where the secrets of a location begin and end: its password, and parameters named like one.
+
+    In a URL or in a list of `name=value`; if in doubt, more is a secret.
+    """
+    found = _find_password(location)
+    query_at = location.find("?") if "?" in location else len(location)
+    for name in re.finditer(_NAME, location):
+        is_query = name.start() > query_at
+        if not is_secret_name(percent_decode(name[1])) or (not is_query and "/" in name[1]):
+            continue
+        value = re.compile(_QUERY_VALUE if is_query else _LISTED_VALUE).match(location, name.end())
+        if value is None or not value[0] or re.fullmatch(_TEMPLATE, value[0]):
+            continue
+        if name.start() == 0 and "/" in value[0] and value.end() == len(location):
+            continue  # the first folder of a path: key=a/{dataid}
+        if not found or value.start() >= found[-1][1]:
+            found.append(value.span())
+    return found
+
+
+def _find_password(url: str) -> list[tuple[int, int]]:
+    scheme, slashes, rest = url.partition("://")
+    if not slashes or scheme in _WITHOUT_USERS:
+        return []
+    authority, path, query = split_server(rest)
+    start = rest.find(":") + 1
+    end = rest.rfind("@") if is_torn(authority, path, query) else authority.rfind("@")
+    begin = len(scheme) + len(slashes)
+    return [(begin + start, begin + end)] if 0 < start < end else []
 
 
 def names_password(parameter: str) -> bool:

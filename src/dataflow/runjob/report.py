@@ -105,8 +105,8 @@ class Tally:
         return self._count_ends(WorkState.FAILED, WorkState.INVALID)
 
     def describe(self, left: str) -> str:
-        """Return how many chunks are done, failed, lost and left, and the number of retries."""
-        lost = f", {self.lost:,} cancelled or lost" if self.lost else ""
+        """Return how many chunks are done, failed and left, and how many runs were lost or retried."""
+        lost = f", {counted(self.lost, 'run')} cancelled or lost" if self.lost else ""
         retries = f"; {counted(self.retries, 'retry', 'retries')}" if self.retries else ""
         return f"{counted(self.done, 'chunk')} done, {self.failed:,} failed{lost}{left}{retries}"
 

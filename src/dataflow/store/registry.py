@@ -122,9 +122,9 @@ def count_chunks(tx: Transaction, dataset_id: int) -> int:
     return int(row[0]) if row else 0
 
 
-def list_end_dataids(tx: Transaction, dataset_id: int) -> list[str]:
-    """Return the first and the last dataid of a dataset's chunks."""
-    return [row[0] for row in tx.rows("registration.end_dataids", dataset_id=dataset_id)]
+def list_newest_dataids(tx: Transaction, dataset_id: int) -> list[str]:
+    """Return the last dataids of a dataset's chunks, newest first; at most 1,000."""
+    return [row[0] for row in tx.rows("registration.newest_dataids", dataset_id=dataset_id)]
 
 
 def set_kinds(tx: Transaction, kinds: Mapping[str, str]) -> None:

@@ -105,9 +105,8 @@ class Attributes:
 
     def _refuse_unknown(self) -> None:
         known = list_attributes(self._base)
-        owners = getattr(
-            self.thing, "__mro__", (self.thing,)
-        )  # with the classes of the project it derives from
+        # With the classes of the project that it derives from.
+        owners = getattr(self.thing, "__mro__", (self.thing,))
         given = [item for owner in owners if owner not in self._base.__mro__ for item in vars(owner).items()]
         for name, value in given:
             # Methods and properties have __get__; they are the class's own.

@@ -27,9 +27,13 @@ def _find_calls(source: Source) -> Iterator[FileChange]:
             end = source.end(node.func)
             if closing := _CLOSING.match(source.text, end):
                 end = closing.end()
-            problem, why = f"{_words(node.func)} Add it.", "Python treats them as a call"
-            change, edit = "added the missing comma between two items", Edit(end, end, ",")
-            yield FileChange(source.line_at(end), problem, change, why, (edit,))
+            yield FileChange(
+                source.line_at(end),
+                f"{_words(node.func)} Add it.",
+                "added the missing comma between two items",
+                "Python treats them as a call",
+                (Edit(end, end, ","),),
+            )
 
 
 def _is_data(node: ast.expr) -> bool:

@@ -80,9 +80,11 @@ class PipelineSettings:
 
     def get_connection(self, name: str) -> Connection:
         """A connection by name, with its password; ConfigError if either is missing."""
-        place, declared, password = self.get_place(name), self._declared.get(name, {}), None
+        place = self.get_place(name)
         if place.password is not None or self._find_variable(name):
             return place
+        declared = self._declared.get(name, {})
+        password = None
         if "encryptedpass" in declared:
             with self._asking:  # a prompt, once for all threads
                 passphrase = self._passphrase()

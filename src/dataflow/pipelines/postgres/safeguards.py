@@ -12,7 +12,8 @@ from dataflow.pipelines.postgres.transactions import Session, fetch_named
 def check_rules(session: Session, table: Table) -> None:
     """Refuse a table with a rule that replaces what is written."""
     name = table.identifier.as_string(session)
-    for (rule,) in fetch_named(session, "safeguards.rules", {"table": name}):
+    if rows := fetch_named(session, "safeguards.rules", {"table": name}):
+        rule = rows[0][0]
         raise Conflict(
             f"Table {table} has the rule {rule}, which replaces what a run writes. Drop it, then resubmit "
             f"the work: drop rule {sql.Identifier(rule).as_string(session)} on {name}"
@@ -22,13 +23,15 @@ def check_rules(session: Session, table: Table) -> None:
 def check_can_delete(session: Session, table: Table, *, whole: bool) -> None:
     """Refuse if deleting the table's rows would change other tables, or leave rows it cannot see."""
     values = {"table": table.identifier.as_string(session), "whole": whole}
-    for name, other, action in fetch_named(session, "safeguards.cascades", values):
+    if rows := fetch_named(session, "safeguards.cascades", values):
+        name, other, action = rows[0]
         raise Conflict(
             f'Table {table} cannot be replaced: the foreign key "{name}" of {other} is ON DELETE '
             f"{action.upper()}, so rows there would be deleted or changed, too. "
             'Use write = "merge", or make the foreign key ON DELETE NO ACTION DEFERRABLE.'
         )
-    for (child,) in fetch_named(session, "safeguards.children", values):
+    if rows := fetch_named(session, "safeguards.children", values):
+        child = rows[0][0]
         raise Conflict(
             f"Table {table} cannot be replaced: {child} inherits from it and has its own columns, and "
             'its rows would be deleted, too. Use write = "merge", or end the inheritance: '

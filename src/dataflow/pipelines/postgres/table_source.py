@@ -85,7 +85,8 @@ class PostgresSource:
 
 def page_ranges(session: Session, schema: str, table: str) -> list[sql.Composable]:
     """Conditions that split a table into parts of this many pages."""
-    [(has_pages, pages)] = fetch_named(session, "catalogue.size", (schema, table)) or [(False, 0)]
+    rows = fetch_named(session, "catalogue.size", (schema, table))
+    has_pages, pages = rows[0] if rows else (False, 0)
     if not has_pages:
         return [EVERYTHING]  # a view or a partitioned table has no pages of its own
     if pages is None:  # exists only in this snapshot; the table that has its name now would look empty

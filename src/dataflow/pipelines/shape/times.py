@@ -49,7 +49,7 @@ def _parse(text: str) -> tuple[datetime, timedelta]:
         raise ValueError("is not an ISO 8601 date or time")
     hour, minute, second = (int(found[name] or 0) for name in ("hour", "minute", "second"))
     # Half to even, as PostgreSQL rounds; may be 1,000,000.
-    microseconds = round(Fraction(f"0.{found['fraction'] or 0}") * 1_000_000)
+    microseconds = round(Fraction(f"0.{found['fraction']}") * 1_000_000) if found["fraction"] else 0
     if minute > 59 or second > 60 or hour > 24 or (hour == 24 and (minute or second or microseconds)):
         raise ValueError("is not a time of day")
     displacement = _displacement(found["zone"] or "Z")

@@ -86,14 +86,22 @@ def _local(time: datetime, interval: TemplateInterval) -> datetime:
     return time.astimezone(ZoneInfo(interval.zone))
 
 
+def ds_add(ds: str, days: int) -> str:
+    """The date `days` later."""
+    return f"{datetime.strptime(str(ds), '%Y-%m-%d') + timedelta(days=int(days)):%Y-%m-%d}"
+
+
+def ds_format(ds: str, input_format: str, output_format: str) -> str:
+    """A date in another format."""
+    return datetime.strptime(str(ds), input_format).strftime(output_format)
+
+
 # Not the modules themselves: from a module a template could reach os and sys.
 MACROS = SimpleNamespace(
     datetime=datetime,
     timedelta=timedelta,
-    ds_add=lambda ds, days: f"{datetime.strptime(str(ds), '%Y-%m-%d') + timedelta(days=int(days)):%Y-%m-%d}",
-    ds_format=lambda ds, input_format, output_format: datetime.strptime(str(ds), input_format).strftime(
-        output_format
-    ),
+    ds_add=ds_add,
+    ds_format=ds_format,
     dateutil=SimpleNamespace(
         parser=SimpleNamespace(parse=parser.parse),
         relativedelta=SimpleNamespace(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from operator import add
 
 from sqlglot import exp
 
@@ -75,7 +74,7 @@ def sorted_select(work: Work, node: exp.Select, outputs: Outputs, rest: str) -> 
         [select_list(outputs), *(f"{text} AS {name}" for text, name in zip(texts, hidden, strict=True))]
     )
     listed = ", ".join(f"{name} AS {quote(given)}" for name, (given, _) in zip(names, outputs, strict=True))
-    sorting = ", ".join(map(add, hidden, map(direction, order.expressions)))
+    sorting = ", ".join(name + direction(each) for name, each in zip(hidden, order.expressions, strict=True))
     called = ", ".join([*names, *hidden])
     return f"SELECT {listed} FROM (SELECT {inner}{rest}) AS s({called}) ORDER BY {sorting}{limits}"
 
@@ -112,12 +111,13 @@ def distinct_on(work: Work, node: exp.Select, outputs: Outputs, rest: str) -> st
     if set(list(dict.fromkeys(keys))[: len(parts)]) - set(parts):
         work.refuse(node, "has an ORDER BY that does not start with the DISTINCT ON expressions")
     directions = [direction(each) for each in order.expressions]
-    window = f"PARTITION BY {', '.join(parts)} ORDER BY {', '.join(map(add, keys, directions))}"
+    sorting = [key + each for key, each in zip(keys, directions, strict=True)]
+    window = f"PARTITION BY {', '.join(parts)} ORDER BY {', '.join(sorting)}"
     rank = f"ROW_NUMBER() OVER ({window}) AS {quote(_RANK)}"
     hidden = [quote(f"{_KEY} {number}") for number, _ in enumerate(keys)]
     kept = ", ".join(f"{key} AS {name}" for key, name in zip(keys, hidden, strict=True))
     names = ", ".join(quote(name) for name, _ in outputs)
-    again = ", ".join(map(add, hidden, directions))
+    again = ", ".join(name + each for name, each in zip(hidden, directions, strict=True))
     inner = f"SELECT {select_list(outputs)}, {rank}, {kept}{rest}"
     limits = _limits(work, node)
     return f"SELECT {names} FROM ({inner}) WHERE {quote(_RANK)} = 1 ORDER BY {again}{limits}"

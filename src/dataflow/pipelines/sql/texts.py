@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from sqlglot import exp
 
 from dataflow.pipelines.sql.casting import call_function, cast, to_text, unify
@@ -119,15 +117,16 @@ def _padded(value: Typed) -> Typed:
 
 def _for_spark(work: Work, pattern: str, mark: str, node: exp.Expr) -> str:
     """Rewrite a pattern with Spark's escapes: only before characters that have a meaning."""
-
-    def rewritten(found: re.Match[str]) -> str:
-        sign = found[1]
-        if sign == "":
+    result, signs = "", iter(pattern)
+    for sign in signs:
+        if sign != mark:
+            result += "\\\\" if sign == "\\" else sign
+            continue
+        escaped = next(signs, "")
+        if not escaped:
             work.refuse(node, "has a pattern that ends with its escape character; double it")
-        return f"\\{sign or found[0]}" if sign is None or sign in "%_\\" else sign
-
-    escaped = rf"{re.escape(mark)}(.?)" if mark else "(?!)()"
-    return re.sub(rf"{escaped}|\\", rewritten, pattern, flags=re.DOTALL)
+        result += f"\\{escaped}" if escaped in "%_\\" else escaped
+    return result
 
 
 def _escape(work: Work, node: exp.Escape) -> Typed:

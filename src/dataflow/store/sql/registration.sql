@@ -45,12 +45,9 @@ FROM dataset WHERE name IN (SELECT ids.id FROM $names)
 -- name: count_chunks
 SELECT count(*) FROM chunk WHERE dataset_id = :dataset_id
 
--- name: end_dataids
--- The first and the last dataid of a dataset.
-SELECT dataid FROM chunk WHERE dataset_id = :dataset_id AND sort_key IN (
-    (SELECT min(sort_key) FROM chunk WHERE dataset_id = :dataset_id),
-    (SELECT max(sort_key) FROM chunk WHERE dataset_id = :dataset_id))
-ORDER BY sort_key
+-- name: newest_dataids
+-- The last dataids of a dataset; bounded.
+SELECT dataid FROM chunk WHERE dataset_id = :dataset_id ORDER BY sort_key DESC LIMIT 1000
 
 -- name: delete_versions
 DELETE FROM chunk_version WHERE chunk_id IN (SELECT chunk_id FROM chunk WHERE dataset_id = :dataset_id)
