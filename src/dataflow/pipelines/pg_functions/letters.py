@@ -9,8 +9,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import accumulate, chain, repeat
+from pkgutil import get_data
 
-from dataflow.pipelines.pg_functions import letter_tables
 from dataflow.pipelines.pg_functions.signatures import Calls
 
 CodePoints = tuple[int, ...]  # in ascending order: the first member, the first nonmember after it, and so on
@@ -83,13 +83,20 @@ CLASS_NAMES = {"lower", "punct", "space", "upper", *_RANGES, *_PARTS} - {"low li
 
 
 @cache
+def _tables() -> dict[str, str]:
+    """The tables of letter_tables.txt; executors may have the package as a zip file."""
+    lines = (get_data(__package__, "letter_tables.txt") or b"").decode().splitlines()
+    return dict(line.split(" ", 1) for line in lines if not line.startswith("#"))
+
+
+@cache
 def get_class(name: str) -> CodePoints:
     """The characters of one of the classes in CLASS_NAMES, or of a part of one."""
     if name in _RANGES:
         return from_ranges(_RANGES[name])
     if name in _PARTS:
         return unite(*map(get_class, _PARTS[name]))
-    points = _read_set(getattr(letter_tables, name.upper()))
+    points = _read_set(_tables()[name])
     if name not in ("lower", "upper"):
         return points
     changing = get_mapping("upper" if name == "lower" else "lower")
@@ -99,12 +106,12 @@ def get_class(name: str) -> CodePoints:
 @cache
 def get_mapping(name: str) -> dict[int, int]:
     """The code points that `lower` or `upper` changes, and their new values."""
-    lowered = dict(_read_runs(letter_tables.TO_LOWER))
+    lowered = dict(_read_runs(_tables()["to_lower"]))
     if name == "lower":
         return lowered
     del lowered[0x1E9E]  # ß stays ß in upper case
     inverse = {new: code for code, new in reversed(lowered.items())}  # the first of several letters
-    return inverse | dict(_read_runs(letter_tables.ONLY_TO_UPPER))
+    return inverse | dict(_read_runs(_tables()["only_to_upper"]))
 
 
 def _read_runs(written: str) -> Iterator[tuple[int, int]]:
