@@ -92,9 +92,9 @@ class ChunkReads(Reads):
             readers.setdefault(chunk_id, []).append(run_id)
         where = {"dataset_id": dataset_id, "first": first, "last": last, "status": status, "most": most}
         for row in self._database.stream("reading.chunks", **where):
-            dataset, dataid, shown, version, modified_at, location, chunk_id = row
+            dataset, dataid, shown, version, modified_at, location, chunk_id, lacked = row
             read_by = tuple(readers.get(chunk_id, ()))
-            yield ChunkRow(dataset, dataid, shown, version, time_text(modified_at), read_by, location)
+            yield ChunkRow(dataset, dataid, shown, version, time_text(modified_at), read_by, location, lacked)
 
     def find_dataid_at(self, dataset_id: int, sort_key: str) -> str | None:
         """Return the dataid of the chunk at a sort key, or None."""
