@@ -35,6 +35,8 @@ UNCALLING = frozenset({LATEST, ALL})
 """Mappings whose chunks call for no work."""
 SIMPLE = frozenset({SAME, PREVIOUS, LATEST, ALL})
 """Mappings whose chunks the store does not count one by one."""
+SEVERAL_WORDS = frozenset({WITHIN, CONTAINING, WINDOW, ALL, PAIRS})
+"""The names of mappings whose inputs are described by lists of dataids."""
 
 MOST_WINDOW = 10_000
 _WINDOW = r"window\s*\(\s*([+-]?[0-9]{1,9})\s*,\s*([+-]?[0-9]{1,9})\s*\)"

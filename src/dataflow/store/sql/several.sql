@@ -159,3 +159,13 @@ SELECT count(*) FROM job_pair WHERE job_id = :job_id AND dataset_id = :dataset_i
 -- name: counts
 -- What is kept of a work's inputs: how many chunks it waits for, how many are ready, and until when.
 SELECT position, needed, present, deadline FROM work_input WHERE work_id = :work_id ORDER BY position
+
+-- name: lacked
+SELECT lacked FROM run WHERE run_id = :run_id
+
+-- name: relaxed
+-- Inputs with a deadline that a claim has seen to be over.
+SELECT w.dataid, x.position FROM job_input i
+JOIN work w ON w.job_id = i.job_id
+JOIN work_input x ON x.work_id = w.work_id AND x.position = i.position
+WHERE i.job_id = :job_id AND i.rule LIKE 'by %' AND x.deadline IS NULL
