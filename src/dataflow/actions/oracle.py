@@ -159,7 +159,7 @@ def _compare_latest(store: Store, plan: Plan) -> Iterator[Discrepancy]:
     kept = store.read.list_newest_keys(plan.job_id)
     ready = _ready_dataids(store, plan) if kept else {}
     for source in plan.inputs:
-        if source.position not in kept:
+        if source.position not in kept or source.mapping != LATEST:
             continue
         newest = next(iter(ready[source.position]), "")
         if kept[source.position] != (sort_key(newest, Grain(source.dataset.grain)) if newest else NOTHING):

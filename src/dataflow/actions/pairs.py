@@ -85,8 +85,8 @@ def _read(plan: Plan, dataset: Dataset, lines: Iterable[str]) -> dict[tuple[str,
                 fields = next(csv.reader([text], skipinitialspace=True, strict=True))
             if len(fields) != COLUMNS:
                 raise BadInput(
-                    f"{quoted(text)} has {counted(len(fields), 'column')}, not 2. Write a dataid of {plan.job.name} and "
-                    f"a dataid of {dataset.name}, separated by a comma or by white space."
+                    f"{quoted(text)} has {counted(len(fields), 'column')}, not 2. Write a dataid of "
+                    f"{plan.job.name} and a dataid of {dataset.name}, separated by a comma or white space."
                 )
             work = job_dataid(fields[0].strip(), plan)
             chunk = canonical_dataid(fields[1].strip(), grain, dataset.timezone)
