@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from dataflow.actions.dataset_rules import check_name
-from dataflow.model.mapping import LATEST, SAME, parse_mapping
+from dataflow.actions.input_rules import OF_JOB_GRAIN
+from dataflow.config.fields import parse_input
+from dataflow.model.mapping import LATEST, SAME, SEVERAL_WORDS, word_of
 from dataflow.model.record import record, replace
 from dataflow.model.records import DATASET, PYTHON, VIEW, JobInput
 from dataflow.model.wording import did_you_mean, quoted
@@ -238,7 +240,8 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
         if name in broken and name not in known:
             where = broken[name].partition(": ")[0]
             raise get.wrong("dataset_pipeline", f"is {quoted(name)}, which cannot be loaded: see {where}")
-    inputs = tuple(_view_input(get, name, known, timing) for name in named)
+    mappings = _view_mappings(get, named, known)
+    inputs = tuple(_view_input(get, name, known, timing, mappings.get(str(name), "")) for name in named)
     first = known[inputs[0].dataset]
     sql = View(
         f"{get.place}: {found.name}",
@@ -280,11 +283,13 @@ def define_job(found: Found, datasets: Mapping[str, str]) -> JobDefinition:
     with get.saying("outputs"):
         for output in outputs:
             check_name("dataset", output if isinstance(output, str) else repr(output))
-    has_callers = any(item.mapping != LATEST for item in inputs)
+    has_callers = any(word_of(item.mapping) in OF_JOB_GRAIN for item in inputs)
     timing = read_job_timing(get, has_callers)
     if not timing.schedule and not has_callers:
         raise get.wrong(
-            "inputs", "contain nothing that starts the job. Add an input that is not :latest, or a schedule"
+            "inputs",
+            "contain nothing that starts the job and says what its dataids are. Add an input that is read "
+            "dataid by dataid, or a schedule",
         )
     return JobDefinition(
         job=name,
@@ -331,12 +336,38 @@ def list_named(thing: Any) -> list[Any]:
     return [getattr(item, "__name__", item) for item in items]
 
 
-def _view_input(get: Attributes, name: Any, known: Mapping[str, Definition], timing: Timing) -> JobInput:
-    """The newest version of a dataset pipeline that covers the interval; of others, that of the interval."""
+def _view_mappings(get: Attributes, named: list[Any], known: Mapping[str, Definition]) -> dict[str, str]:
+    """The attribute `reads`, by the names in `dataset_pipeline`; a dataset may also be named itself."""
+    given = get.of("reads", Mapping, 'a dict, such as {"orders": "within"}')
+    found: dict[str, str] = {}
+    for key, text in given.items():
+        name = getattr(key, "__name__", key)
+        fitting = [
+            each
+            for each in map(str, named)
+            if each == name or (each in known and name in known[each].outputs)
+        ]
+        if not fitting:
+            raise get.wrong("reads", f"names {quoted(str(name))}, which is not in dataset_pipeline")
+        if not isinstance(text, str):
+            raise get.wrong("reads", f"holds {quoted(repr(text))}, which is not a mapping such as within")
+        found[fitting[0]] = text
+    return found
+
+
+def _view_input(
+    get: Attributes, name: Any, known: Mapping[str, Definition], timing: Timing, mapping: str = ""
+) -> JobInput:
+    """The newest version of a dataset pipeline that covers the interval; of others, that of the interval.
+
+    Or what the mapping of the attribute `reads` names.
+    """
     if not isinstance(name, str) or name not in known:
         hint = did_you_mean(str(name), list(known))
         raise get.wrong("dataset_pipeline", f"names the unknown pipeline {quoted(str(name))}.{hint}")
     producer = known[name]
+    if mapping:
+        return _mapped_input(get, name, producer, mapping)
     if producer.kind == DATASET:
         return JobInput(producer.dataset, LATEST)
     outputs = producer.outputs
@@ -355,11 +386,25 @@ def _view_input(get: Attributes, name: Any, known: Mapping[str, Definition], tim
     return JobInput(name if name in outputs else outputs[0], SAME)
 
 
+def _mapped_input(get: Attributes, name: str, producer: Definition, text: str) -> JobInput:
+    """An input with a mapping of its own; each chunk must be its own rows."""
+    dataset = name if name in producer.outputs else producer.outputs[0]
+    with get.saying("reads"):
+        found = parse_input(f"{dataset}:{text}")
+    if word_of(found.mapping) in SEVERAL_WORDS and producer.mode != "partition":
+        raise get.wrong(
+            "reads",
+            f"reads {found}, but each chunk of {dataset} is the whole table as of then. Set mode = "
+            f'"partition" in {producer.job} ({producer.place}), or read the newest: remove it from reads',
+        )
+    return found
+
+
 def _input(get: Attributes, item: Any, datasets: Mapping[str, str]) -> JobInput:
     """An input given as `orders`, `orders:latest`, or the class of a pipeline."""
     text = getattr(item, "__name__", item)
     if not isinstance(text, str):
         raise get.wrong("inputs", f"holds {quoted(repr(item))}, which is not the name of a dataset")
-    name, _, mapping = text.partition(":")
     with get.saying("inputs"):
-        return JobInput(check_name("dataset", datasets.get(name, name)), parse_mapping(mapping or SAME))
+        found = parse_input(text)
+        return replace(found, dataset=check_name("dataset", datasets.get(found.dataset, found.dataset)))

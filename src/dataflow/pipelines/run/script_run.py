@@ -160,16 +160,20 @@ def _read_facts(environ: Mapping[str, str]) -> Facts:
             f"{CONTEXT} names {path}, which cannot be read: {error}. Spark's driver must run where RunJob "
             "does: spark-submit --deploy-mode client."
         ) from error
-    sources = []
+    sources: dict[str, PinnedInput] = {}
     for item in found["inputs"]:
         dataset, location, format = item["dataset"], item["location"], _told(found, item, "format")
+        name = str(JobInput(dataset, item["mapping"]))
+        several: tuple[str, ...] = ()
+        if word_of(item["mapping"]) in SEVERAL_WORDS:
+            several = (*(sources[name].locations if name in sources else ()), location)
         if not is_automatic(dataset):
-            sources.append(PinnedInput(str(JobInput(dataset, item["mapping"])), dataset, location, format))
+            sources[name] = PinnedInput(name, dataset, location, format, several)
     return Facts(
         job=found["job"],
         dataid=found["dataid"],
         run_id=found["run_id"],
-        sources=tuple(sources),
+        sources=tuple(sources.values()),
         outputs={item["dataset"]: item["location"] for item in found["outputs"]},
         declared=None,
         span=_span(found),
@@ -188,6 +192,10 @@ def _span(found: dict[str, Any]) -> Span | None:
 
 def _told(found: dict[str, Any], item: dict[str, Any], field: str) -> str:
     """The value of an input's variable in the run's environment."""
-    prefix = item["dataset"] if item["mapping"] == SAME else f"{item['dataset']}_{item['mapping']}"
-    value: str = found["environment"].get(shell_name(f"{prefix}_{field}"), "")
-    return value
+    word = word_of(item["mapping"])
+    plain, own = (shell_name(f"{item['dataset']}{part}_{field}") for part in ("", f"_{word}"))
+    told: dict[str, str] = found["environment"]
+    if word == SAME:
+        return told.get(plain, "")
+    # Of an input with several chunks it has the plain name, unless another use of the dataset does.
+    return told.get(own, told.get(plain, "") if word in SEVERAL_WORDS else "")
