@@ -5,7 +5,7 @@ Which chunks a work needs is decided by comparing intervals of time or numbers; 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dataflow.model.dataid import interval_of
 from dataflow.model.grain import Grain
@@ -33,7 +33,7 @@ def needs(mapping: str, work: str, grain: str, chunk: str, source: str, pairs: s
     return low <= days <= high
 
 
-def check(world: World, job: str, universe: dict[str, Sequence[str]]) -> None:
+def check(world: World, job: str, universe: Mapping[str, Sequence[str]]) -> None:
     """The stored counts, states and staleness of a job must follow from what is published.
 
     `universe` are all dataids that each dataset may have.
@@ -83,7 +83,7 @@ def _ready(world: World, dataset_id: int) -> dict[str, int]:
 def _check_called(
     world: World,
     job: str,
-    universe: dict[str, Sequence[str]],
+    universe: Mapping[str, Sequence[str]],
     ready: dict[str, dict[str, int]],
     pairs: set[tuple[str, str]],
 ) -> None:
@@ -100,7 +100,7 @@ def _check_called(
 
 
 def _check_staleness(
-    world: World, job: str, universe: dict[str, Sequence[str]], pairs: set[tuple[str, str]]
+    world: World, job: str, universe: Mapping[str, Sequence[str]], pairs: set[tuple[str, str]]
 ) -> None:
     """What is not STALE was made from the current version of every ready chunk that it needs."""
     plan = world.plan(job)

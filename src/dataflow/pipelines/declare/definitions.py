@@ -12,7 +12,7 @@ from typing import Any
 from dataflow.actions.dataset_rules import check_name
 from dataflow.actions.input_rules import OF_JOB_GRAIN
 from dataflow.config.fields import parse_input
-from dataflow.model.mapping import LATEST, SAME, SEVERAL_WORDS, word_of
+from dataflow.model.mapping import word_of
 from dataflow.model.record import record, replace
 from dataflow.model.records import DATASET, PYTHON, VIEW, JobInput
 from dataflow.model.wording import did_you_mean, quoted
@@ -21,6 +21,7 @@ from dataflow.pipelines.declare.attributes import Attributes
 from dataflow.pipelines.declare.loader import Found
 from dataflow.pipelines.declare.sources import Files, Http, TableSource
 from dataflow.pipelines.declare.timing import Timing, read_job_timing, read_timing
+from dataflow.pipelines.declare.view_inputs import read_view_inputs
 from dataflow.pipelines.handover.published_table import interval_table
 from dataflow.pipelines.handover.records import View
 from dataflow.pipelines.shape.checks import Check
@@ -240,8 +241,7 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
         if name in broken and name not in known:
             where = broken[name].partition(": ")[0]
             raise get.wrong("dataset_pipeline", f"is {quoted(name)}, which cannot be loaded: see {where}")
-    mappings = _view_mappings(get, named, known)
-    inputs = tuple(_view_input(get, name, known, timing, mappings.get(str(name), "")) for name in named)
+    inputs = read_view_inputs(get, named, known, timing)
     first = known[inputs[0].dataset]
     sql = View(
         f"{get.place}: {found.name}",
@@ -334,70 +334,6 @@ def list_named(thing: Any) -> list[Any]:
     given = getattr(thing, "dataset_pipeline", None)
     items = given if isinstance(given, (list, tuple)) else [given]
     return [getattr(item, "__name__", item) for item in items]
-
-
-def _view_mappings(get: Attributes, named: list[Any], known: Mapping[str, Definition]) -> dict[str, str]:
-    """The attribute `reads`, by the names in `dataset_pipeline`; a dataset may also be named itself."""
-    given = get.of("reads", Mapping, 'a dict, such as {"orders": "within"}')
-    found: dict[str, str] = {}
-    for key, text in given.items():
-        name = getattr(key, "__name__", key)
-        fitting = [
-            each
-            for each in map(str, named)
-            if each == name or (each in known and name in known[each].outputs)
-        ]
-        if not fitting:
-            raise get.wrong("reads", f"names {quoted(str(name))}, which is not in dataset_pipeline")
-        if not isinstance(text, str):
-            raise get.wrong("reads", f"holds {quoted(repr(text))}, which is not a mapping such as within")
-        found[fitting[0]] = text
-    return found
-
-
-def _view_input(
-    get: Attributes, name: Any, known: Mapping[str, Definition], timing: Timing, mapping: str = ""
-) -> JobInput:
-    """The newest version of a dataset pipeline that covers the interval; of others, that of the interval.
-
-    Or what the mapping of the attribute `reads` names.
-    """
-    if not isinstance(name, str) or name not in known:
-        hint = did_you_mean(str(name), list(known))
-        raise get.wrong("dataset_pipeline", f"names the unknown pipeline {quoted(str(name))}.{hint}")
-    producer = known[name]
-    if mapping:
-        return _mapped_input(get, name, producer, mapping)
-    if producer.kind == DATASET:
-        return JobInput(producer.dataset, LATEST)
-    outputs = producer.outputs
-    if name not in outputs and len(outputs) != 1:
-        raise get.wrong(
-            "dataset_pipeline", f"is {name}, which writes {' and '.join(outputs)}. Name one of them"
-        )
-    own, other = ((each.schedule, each.timezone) for each in (timing, producer.timing))
-    if own != other:
-        raise get.wrong(
-            "dataset_pipeline",
-            f"is {name}, which is read interval by interval, but the schedules differ: this one has "
-            f"{' in '.join(own)}, {producer.job} {' in '.join(other) if other[0] else 'no schedule'} "
-            f"({producer.place}). Give both the same schedule and timezone",
-        )
-    return JobInput(name if name in outputs else outputs[0], SAME)
-
-
-def _mapped_input(get: Attributes, name: str, producer: Definition, text: str) -> JobInput:
-    """An input with a mapping of its own; each chunk must be its own rows."""
-    dataset = name if name in producer.outputs else producer.outputs[0]
-    with get.saying("reads"):
-        found = parse_input(f"{dataset}:{text}")
-    if word_of(found.mapping) in SEVERAL_WORDS and producer.mode != "partition":
-        raise get.wrong(
-            "reads",
-            f"reads {found}, but each chunk of {dataset} is the whole table as of then. Set mode = "
-            f'"partition" in {producer.job} ({producer.place}), or read the newest: remove it from reads',
-        )
-    return found
 
 
 def _input(get: Attributes, item: Any, datasets: Mapping[str, str]) -> JobInput:

@@ -18,6 +18,7 @@ from dataflow.model.cron import has_some_days
 from dataflow.model.grain import Grain
 from dataflow.model.job_dataid import job_dataid
 from dataflow.model.location import lake_location, table_location
+from dataflow.model.mapping import word_of
 from dataflow.model.record import as_dict
 from dataflow.model.records import DATASET, PYTHON, VIEW, Dataset, Job
 from dataflow.model.wording import did_you_mean, quoted

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from dataflow.config.fields import parse_input
 from dataflow.errors import BadInput, InvalidData, UnknownName
 from dataflow.model.location import Location
 from dataflow.model.mapping import PREVIOUS, SEVERAL_WORDS, word_of
@@ -184,12 +185,7 @@ class JobRun:
         if found:
             shown = " and ".join(one.name for one in found)
             raise BadInput(f"{self.job} reads {shown}: name one of them, as in run.read({found[0].name!r}).")
-        several = [
-            each
-            for each in declared or ()
-            if each.split(" ")[0].partition(":")[0] == name.split(":", maxsplit=1)[0]
-        ]
-        if several and word_of(several[0].partition(":")[2].split(" ")[0]) in SEVERAL_WORDS:
+        if any(_is_several(each, name) for each in declared or ()):
             return None
         is_previous = name.endswith(f":{PREVIOUS}") and (declared is None or name in declared)
         if is_previous or f"{name}:{PREVIOUS}" in (declared or ()):
@@ -205,3 +201,10 @@ class JobRun:
 
 def _is_manifest(location: str) -> bool:
     return Location(location).is_manifest
+
+
+def _is_several(declared: str, name: str) -> bool:
+    """Return whether a declared input may have no chunk, one or more, and is meant by a name."""
+    found = parse_input(declared)
+    names = (found.dataset, f"{found.dataset}:{found.mapping}")
+    return word_of(found.mapping) in SEVERAL_WORDS and name in names

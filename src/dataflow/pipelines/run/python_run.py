@@ -74,11 +74,9 @@ class PythonRun(PipelineRun):
                 self._facilities.progress.show(f"reading {source.name}")
                 self._tables[source.name] = self._copy_table(source)
         found = self._tables[source.name]
-        return (
-            open_frame(self.session(), found)
-            if isinstance(found, Frame)
-            else open_whole(self.session(), found)
-        )
+        if isinstance(found, Frame):
+            return open_frame(self.session(), found)
+        return open_whole(self.session(), found)
 
     def stage(self, dataset: str, frame: DataFrame, checks: tuple[Check, ...]) -> None:
         """Stages and checks an output in the lake."""

@@ -19,7 +19,7 @@ from dataflow.config.settings import load_config
 from dataflow.errors import BadInput
 from dataflow.model.grain import Grain
 from dataflow.model.location import Location, lake_location
-from dataflow.model.mapping import LATEST, SAME
+from dataflow.model.mapping import LATEST, SAME, SEVERAL_WORDS, word_of
 from dataflow.model.records import JobInput
 from dataflow.model.wording import plural
 from dataflow.pipelines.declare.settings import PipelineSettings
