@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dataflow.actions.dataset_rules import is_automatic
+from dataflow.actions.input_rules import OF_JOB_GRAIN
 from dataflow.actions.locations import is_local
 from dataflow.actions.shell_names import shell_name
 from dataflow.config.project import get_working_dir
@@ -19,7 +20,7 @@ from dataflow.config.settings import load_config
 from dataflow.errors import BadInput
 from dataflow.model.grain import Grain
 from dataflow.model.location import Location, lake_location
-from dataflow.model.mapping import LATEST, SAME, SEVERAL_WORDS, word_of
+from dataflow.model.mapping import SAME, SEVERAL_WORDS, word_of
 from dataflow.model.records import JobInput
 from dataflow.model.wording import plural
 from dataflow.pipelines.declare.settings import PipelineSettings
@@ -182,11 +183,15 @@ def _read_facts(environ: Mapping[str, str]) -> Facts:
 
 
 def _span(found: dict[str, Any]) -> Span | None:
-    """The interval of the dataid, which has the grain of every input that is not `latest`."""
+    """The interval of the dataid, by an input that has the job's grain, or else an output."""
     for item in found["inputs"]:
-        if item["mapping"] != LATEST:
+        if word_of(item["mapping"]) in OF_JOB_GRAIN:
             grain = Grain(_told(found, item, "grain"))
             return span_of(found["dataid"], grain, _told(found, item, "timezone"))
+    for item in found["outputs"] if found["inputs"] else ():
+        output = item | {"mapping": SAME}
+        grain = Grain(_told(found, output, "grain"))
+        return span_of(found["dataid"], grain, _told(found, output, "timezone"))
     return None
 
 
