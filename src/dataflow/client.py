@@ -96,6 +96,10 @@ class ClaimedRun:
             f"Job {self.run.job} has no input or output {dataset}. See: dataflow job show {self.run.job}"
         )
 
+    def locations(self, dataset: str) -> list[str]:
+        """Where all chunks of an input are, in order of their dataids."""
+        return [item.location for item in self.prepared.inputs if item.source.dataset.name == dataset]
+
     def password(self, dataset: str) -> str:
         """The password of one of the run's own datasets."""
         if dataset not in self._given.passwords:

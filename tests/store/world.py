@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dataflow.config.fields import parse_input
 from dataflow.model.dataid import sort_key
 from dataflow.model.days import days_of
 from dataflow.model.grain import Grain
@@ -18,7 +19,6 @@ from dataflow.model.records import (
     Dataset,
     Ending,
     Job,
-    JobInput,
     Plan,
     Publication,
     Run,
@@ -37,7 +37,8 @@ LEASE_SECONDS = 300.0
 PATIENCE_SECONDS = 30.0
 SCHEMA = "dataflow"
 TABLES = (
-    *("verb_token", "journal", "run_input", "run", "work_input", "work", "chunk_version", "chunk"),
+    *("verb_token", "journal", "run_input", "run", "work_deadline", "work_input", "work", "chunk_version"),
+    *("chunk", "job_pair"),
     *("job_environment", "job_output", "job_input", "job", "calendar", "dataset"),
 )
 REPEATS = 20
@@ -110,10 +111,15 @@ class World:
         return int(self.store.register(lambda tx: entries.write_dataset(tx, record)))
 
     def job(self, name: str, inputs: Sequence[str], outputs: Sequence[str] = (), **fields: Any) -> Plan:
-        """Registers a job over datasets that exist; `cumulated:previous` reads the chunk before."""
-        parts = tuple(JobInput(*item.split(":")) for item in inputs)
-        callers = [part for part in parts if part.mapping != "latest"]
-        grain = self.dataset_record(callers[0].dataset)[1].grain if callers else "text"
+        """Registers a job over datasets that exist; `cumulated:previous` reads the chunk before.
+
+        Its grain is that of its first input that calls for work, unless it is given.
+        """
+        parts = tuple(parse_input(item) for item in inputs)
+        callers = [part for part in parts if part.mapping not in ("latest", "all")]
+        grain = fields.pop("grain", "") or (
+            self.dataset_record(callers[0].dataset)[1].grain if callers else "text"
+        )
         record = Job(name, parts, tuple(outputs), **fields)
         days = days_of(record.schedule) if grain == "daily" else ""
         entry = entries.JobEntry(record, parts, grain, "UTC", days=days)

@@ -10,9 +10,8 @@ from dataflow.actions.differences import UNCHANGED, compare_days
 from dataflow.errors import BadInput
 from dataflow.model.days import EVERY_DAY, common_days, day_after, days_of
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import LATEST, PREVIOUS, SAME
+from dataflow.model.mapping import LATEST, PREVIOUS, SAME, UNCALLING, WINDOW, word_of
 from dataflow.model.record import replace
-from dataflow.model.records import JobInput
 from dataflow.store import registry as registered
 from dataflow.store.entries import JobEntry
 from dataflow.store.registry import CALENDAR_SUFFIX, calendar_name
@@ -74,7 +73,7 @@ def list_wrong_days(plans: Iterable[Plan]) -> list[Change]:
 
 def as_checked(plan: Plan) -> JobEntry:
     """Return a registered job as a draft that changes nothing."""
-    inputs = tuple([JobInput(source.dataset.name, source.mapping) for source in plan.inputs])
+    inputs = tuple([source.as_declared for source in plan.inputs])
     input_days = tuple([source.days for source in plan.inputs])
     return JobEntry(plan.job, inputs, plan.grain, plan.timezone, days=plan.days, input_days=input_days)
 
@@ -95,23 +94,31 @@ def _scheduled_days(job: Job, grain: str) -> str:
 
 
 def _follow_inputs(checked: JobEntry, days: Mapping[str, str]) -> JobEntry:
-    """Return a job with the days that all its `same` inputs have, or else all its `previous` inputs."""
+    """Return a job with the days that all its `same` inputs have, or else all its `previous` inputs.
+
+    Windows count as `previous`. Only daily datasets leave out days, and only daily jobs follow them.
+    """
     is_daily = checked.grain == Grain.DAILY
     found: list[str] = []
-    callers: dict[str, list[str]] = {SAME: [], PREVIOUS: [], LATEST: []}
+    same: list[str] = []
+    earlier: list[str] = []
     for item in checked.inputs:
-        follows = is_daily and item.mapping != LATEST
-        found.append(days.get(item.dataset, EVERY_DAY) if follows else EVERY_DAY)
-        if item.mapping == SAME or item.dataset not in checked.job.outputs:
-            callers[item.mapping].append(found[-1])
-    return replace(checked, days=common_days(callers[SAME] or callers[PREVIOUS]), input_days=tuple(found))
+        found.append(EVERY_DAY if item.mapping in UNCALLING else days.get(item.dataset, EVERY_DAY))
+        if item.mapping == SAME:
+            same.append(found[-1])
+        elif word_of(item.mapping) in (PREVIOUS, WINDOW) and item.dataset not in checked.job.outputs:
+            earlier.append(found[-1])
+    own = common_days(same or earlier) if is_daily else EVERY_DAY
+    return replace(checked, days=own, input_days=tuple(found))
 
 
 def _find_known(
     tx: Transaction, registry: Registry, jobs: Mapping[str, JobEntry], gone: set[str]
 ) -> dict[str, str]:
     """Return the days of the datasets that these jobs read and other registered jobs produce."""
-    inputs = {item.dataset for checked in jobs.values() for item in checked.inputs if item.mapping != LATEST}
+    inputs = {
+        item.dataset for checked in jobs.values() for item in checked.inputs if item.mapping not in UNCALLING
+    }
     owners = {name.removesuffix(CALENDAR_SUFFIX) for name in inputs if is_automatic(name)} - {TODAY}
     owners.update(registered.list_producers(tx, registry.find_ids(inputs)).values())
     others = sorted(owners - jobs.keys() - gone)

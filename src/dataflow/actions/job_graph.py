@@ -5,7 +5,7 @@ from __future__ import annotations
 from graphlib import CycleError, TopologicalSorter
 
 from dataflow.errors import Conflict
-from dataflow.model.mapping import PREVIOUS
+from dataflow.model.mapping import PREVIOUS, is_lagging
 from dataflow.store.registry import second_producer
 
 TYPE_CHECKING = False
@@ -28,13 +28,13 @@ def check_producers(jobs: Iterable[Job], changed: Iterable[str]) -> None:
 
 
 def check_cycles(jobs: Mapping[str, Job], changed: Iterable[str]) -> None:
-    """Raise Conflict if a changed job would wait for its own output; a `previous` input waits for nothing."""
+    """Raise Conflict if a changed job would wait for its own output; an earlier chunk waits for nothing."""
     producers = {name: job.name for job in jobs.values() for name in job.outputs}
     waits_for = {
         job.name: [
             producers[source.dataset]
             for source in job.inputs
-            if source.mapping != PREVIOUS and source.dataset in producers
+            if not is_lagging(source.mapping) and source.dataset in producers
         ]
         for job in jobs.values()
     }
@@ -52,6 +52,6 @@ def check_cycles(jobs: Mapping[str, Job], changed: Iterable[str]) -> None:
 
 
 def find_open_chain(job: Job) -> str | None:
-    """Return the output whose previous dataid a job reads, if no --start names the first."""
-    own = (item.dataset for item in job.inputs if item.mapping == PREVIOUS and item.dataset in job.outputs)
+    """Return the output whose earlier dataids a job reads, if no --start names the first."""
+    own = (item.dataset for item in job.inputs if is_lagging(item.mapping) and item.dataset in job.outputs)
     return None if job.start else next(own, None)

@@ -6,13 +6,15 @@ Nothing here reads the store; the datasets it may use are passed in.
 from __future__ import annotations
 
 from dataflow.actions.dataset_rules import TODAY, check_name, check_text, is_automatic
+from dataflow.actions.input_rules import OF_JOB_GRAIN, check_grains
 from dataflow.actions.shell_names import find_collision, find_taken
 from dataflow.config.durations import format_seconds
 from dataflow.errors import BadInput, UnknownName
+from dataflow.model.completeness import parse_rule
 from dataflow.model.cron import canonical_expression, has_some_days
 from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain, check_timezone
-from dataflow.model.mapping import LATEST, check_mapping, parse_mapping
+from dataflow.model.mapping import PAIRS, parse_mapping, word_of
 from dataflow.model.record import replace
 from dataflow.model.records import ON_DEMAND, Dataset, Job, JobInput
 from dataflow.model.schedule import due_intervals, grain_of, has_no_interval, parse_schedule
@@ -53,7 +55,7 @@ def check_job(job: Job, datasets: Mapping[str, Dataset], may_be_over: bool = Fal
         known = {name: datasets[name] for name in used if name in datasets}
         known |= {dataset.name: dataset for dataset in automatic}
         inputs = _check_inputs(job, schedule, known, datasets)
-        grain, timezone = _check_grains(job, inputs, known)
+        grain, timezone = check_grains(job, inputs, known)
         _check_environment(job, inputs)
         start = job.start if is_over else _canonical_start(job, schedule, grain, timezone)
     except BadInput as error:
@@ -110,7 +112,12 @@ def _parse_schedule(job: Job) -> Schedule | None:
 
 def _canonical(job: Job, schedule: Schedule | None) -> Job:
     """Return the job in canonical form, except its start, which needs the grain."""
-    inputs = tuple(JobInput(item.dataset, parse_mapping(item.mapping)) for item in job.inputs)
+    inputs = tuple(
+        JobInput(item.dataset, parse_mapping(item.mapping), parse_rule(item.rule)) for item in job.inputs
+    )
+    lists = [item.dataset for item in inputs if item.mapping == PAIRS]
+    if len(set(lists)) < len(lists):
+        raise BadInput("a dataset has one list of pairs per job. Name it once with the mapping pairs.")
     for names in ([str(item) for item in inputs], list(job.outputs), [name for name, _ in job.environment]):
         for name in names:
             if names.count(name) > 1:
@@ -141,7 +148,7 @@ def _own_calendar(job: Job, schedule: Schedule, datasets: Mapping[str, Dataset])
     On demand it has the grain of the job's datasets; with some days, daily if one of them is daily.
     """
     grain, timezone = grain_of(schedule).value, schedule.timezone
-    names = [item.dataset for item in job.inputs if item.mapping != LATEST]
+    names = [item.dataset for item in job.inputs if word_of(item.mapping) in OF_JOB_GRAIN]
     known = [datasets[name] for name in (*names, *job.outputs) if name in datasets]
     if schedule.expression == ON_DEMAND and known:
         grain, timezone = known[0].grain, known[0].timezone
@@ -173,66 +180,6 @@ def _check_inputs(
                 f"Register it first: dataflow {command if is_automatic(name) else f'dataset add {name}'}"
             )
     return inputs
-
-
-def _check_grains(job: Job, inputs: tuple[JobInput, ...], known: Mapping[str, Dataset]) -> tuple[Grain, str]:
-    callers = [item for item in inputs if item.mapping != LATEST]
-    if not callers:
-        raise BadInput(
-            f"it reads only {inputs[0].dataset}:latest, which creates no work, so nothing would ever "
-            "start it. Add another --in DATASET, or --schedule @monthly."
-        )
-    first = known[callers[0].dataset]
-    grain = Grain(first.grain)
-    for item in callers:
-        dataset = known[item.dataset]
-        check_mapping(item.mapping, Grain(dataset.grain))
-        if dataset.grain != grain:
-            raise BadInput(
-                f"it reads {first.name}, of grain {grain}, and {dataset.name}, of grain {dataset.grain}; "
-                f"all inputs of a job have one grain, except those mapped latest. {_fix(first, dataset)}"
-            )
-    for name in job.outputs:
-        dataset = known[name]
-        if dataset.grain not in (grain, Grain.TEXT):
-            raise BadInput(
-                f"its inputs are of grain {grain} and its output {name} of grain {dataset.grain}; "
-                f"an output has the grain of its inputs, or text. {_fix(first, dataset)}"
-            )
-    if grain is Grain.HOURLY:
-        _check_hours(first, [known[name] for name in (*(item.dataset for item in callers), *job.outputs)])
-    return grain, first.timezone
-
-
-def _check_hours(first: Dataset, datasets: list[Dataset]) -> None:
-    """Refuse hours of two time zones: they are written with their offset and never match."""
-    for dataset in datasets:
-        if dataset.grain == Grain.HOURLY and dataset.timezone != first.timezone:
-            raise BadInput(
-                f"{first.name} counts hours in {first.timezone} and {dataset.name} in "
-                f"{dataset.timezone}, so their dataids never match. Give both the same --timezone."
-            )
-
-
-def _fix(first: Dataset, other: Dataset) -> str:
-    """Return the command that makes two grains agree; a calendar's grain follows from its schedule."""
-    if is_automatic(other.name):
-        first, other = other, first
-    if is_automatic(other.name):
-        return "Leave one of them out."
-    if is_automatic(first.name) and first.grain == Grain.TEXT:
-        return leave_out_schedule(other.name)
-    change = f"dataflow dataset add {other.name} --grain {first.grain}"
-    return f"If {other.name} has no chunks yet: {change}; if it has, register another dataset."
-
-
-def leave_out_schedule(dataset: str) -> str:
-    """Return what to do if a schedule has moments as dataids and an input has others."""
-    return (
-        f"The schedule names each interval by its first moment, which is not a dataid of {dataset}. "
-        f"Leave the schedule out, and each chunk of {dataset} starts the job; or keep it and read "
-        f"what is newest at that time: {dataset}:latest."
-    )
 
 
 def _check_environment(job: Job, inputs: tuple[JobInput, ...]) -> None:

@@ -14,11 +14,12 @@ from dataflow.actions.next_commands import (
     shell,
     why_command,
 )
+from dataflow.actions.shortages import describe, has_enough_of_all, list_shortages
 from dataflow.actions.work_case import Reason, why_not_ready
 from dataflow.model.coverage import find_first_covering, kind_of
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import LATEST, PREVIOUS, needed_by
+from dataflow.model.mapping import ALL, LATEST, SIMPLE, is_lagging, needed_by
 from dataflow.model.record import replace
 from dataflow.store.registry import CALENDAR_SUFFIX, calendar_name
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from dataflow.actions.shortages import Shortage
     from dataflow.actions.work_case import WorkCase
     from dataflow.model.records import Pin, Plan, PlanInput
     from dataflow.model.schedule import Interval
@@ -34,20 +36,51 @@ if TYPE_CHECKING:
     from dataflow.store.store import Store
 
 
+MOST_STALE = 20
+"""Missing chunks of one input that are looked at one by one."""
+
+
 def list_missing(case: WorkCase, explain_producer: Callable[[WorkCase], Reason]) -> list[Reason]:
-    """Return every needed input chunk that is not ready, with the reason and the next command."""
+    """Return every needed input chunk that is not ready, with the reason and the next command.
+
+    Of an input with several chunks it is one reason, which names the first few.
+    """
     found = [_why_missing(case, *lacking, explain_producer) for lacking in list_lacking(case)]
+    found += [_why_short(case, shortage, explain_producer) for shortage in list_shortages(case)]
     latest = [source for source in case.plan.inputs if source.mapping == LATEST]
-    return found + [_why_uncovered(case, source) for source in latest if not find_latest(case, source)]
+    found += [_why_uncovered(case, source) for source in latest if not find_latest(case, source)]
+    for source in case.plan.inputs:
+        if source.mapping == ALL and not has_enough_of_all(case, source):
+            name = source.dataset.name
+            least = f"too few chunks of {name} are ready for {source.rule}" if source.rule else ""
+            text = least or f"no chunk of {name} is ready"
+            found.append(Reason(f"waits for {source.as_declared}: {text}", _next_for(case, source, None)))
+    return found
 
 
 def list_stale(case: WorkCase, explain_producer: Callable[[WorkCase], Reason]) -> list[Reason]:
     """Return every needed input chunk that is STALE, with the reason and the next command."""
+    lacking = list_lacking(case)
+    for shortage in list_shortages(case):
+        some = shortage.lacking[:MOST_STALE]
+        source = shortage.source
+        lacking += [(source, dataid, case.find_chunk(source.dataset_id, dataid)) for dataid in some]
     return [
         _why_missing(case, source, dataid, chunk, explain_producer)
-        for source, dataid, chunk in list_lacking(case)
+        for source, dataid, chunk in lacking
         if chunk is not None and chunk.stale
     ]
+
+
+def _why_short(case: WorkCase, shortage: Shortage, explain_producer: Callable[[WorkCase], Reason]) -> Reason:
+    """Explain too few chunks of an input; the next command is that of the first missing one."""
+    dataid = shortage.lacking[0]
+    chunk = case.find_chunk(shortage.source.dataset_id, dataid)
+    first = _why_missing(case, shortage.source, dataid, chunk, explain_producer)
+    text = describe(shortage, case.store.read.get_now())
+    if first.text.endswith(": not marked ready"):
+        return replace(first, text=text)
+    return replace(first, text=f"{text}; {first.text}")
 
 
 def find_latest(case: WorkCase, source: PlanInput) -> Pin | None:
@@ -86,9 +119,14 @@ def time_of(seconds: float) -> str:
 
 
 def list_lacking(case: WorkCase) -> list[tuple[PlanInput, str, ChunkFacts | None]]:
-    """Return the dataids of inputs that the work needs and that are not ready; none of `latest` inputs."""
+    """Return the dataids of inputs with one chunk that the work needs and that are not ready.
+
+    None of `latest` inputs.
+    """
     found = []
     for source in case.plan.inputs:
+        if source.mapping not in SIMPLE:
+            continue
         for dataid in needed_by(case.plan, source, case.dataid):
             chunk = case.find_chunk(source.dataset_id, dataid)
             if chunk is None or not chunk.is_ready:
@@ -169,7 +207,8 @@ def _moment(moment: datetime) -> str:
 def _why_no_beginning(case: WorkCase, source: PlanInput, chunk: ChunkFacts | None) -> Reason | None:
     """Explain the first work of a job that reads its own previous output: it waits for a --start."""
     job = case.plan.job
-    if chunk is not None or source.mapping != PREVIOUS or source.dataset.name != find_open_chain(job):
+    is_own = is_lagging(source.mapping) and source.dataset.name == find_open_chain(job)
+    if chunk is not None or not is_own:
         return None
     key = sort_key(case.dataid, Grain(case.plan.grain))
     if case.store.read.has_earlier_work(case.plan.job_id, key):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataflow.actions.missing import find_latest, list_due, list_lacking
+from dataflow.actions.shortages import has_enough_of_all, list_shortages
 from dataflow.actions.work_case import WorkCase
 from dataflow.model.dataid import sort_key
 from dataflow.model.days import has_day
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import LATEST, consumers_of, input_kind
+from dataflow.model.mapping import ALL, LATEST, UNCALLING, called_by
 from dataflow.model.record import replace
 from dataflow.model.status import WorkState
 
@@ -60,10 +61,10 @@ def _list_due(case: WorkCase) -> list[str]:
     grain = Grain(plan.grain)
     found: set[str] = set()
     for source in plan.inputs:
-        if source.mapping == LATEST:
+        if source.mapping in UNCALLING:
             continue
         for interval in _due_intervals(case, source):
-            found.update(consumers_of(source.mapping, interval, input_kind(plan, source)))
+            found.update(called_by(plan, source, interval))
     return sorted(
         [dataid for dataid in found if has_day(plan.days, dataid)], key=lambda dataid: sort_key(dataid, grain)
     )
@@ -82,8 +83,14 @@ def _is_complete(case: WorkCase, dataid: str) -> bool:
     case = replace(case, dataid=dataid)
     if any(wanted not in _due_intervals(case, source) for source, wanted, _ in list_lacking(case)):
         return False
+    for shortage in list_shortages(case):
+        due = set(_due_intervals(case, shortage.source)).intersection(shortage.lacking)
+        if shortage.ready + len(due) < shortage.wanted:
+            return False
     latest = [source for source in case.plan.inputs if source.mapping == LATEST]
-    return all(find_latest(case, source) or _due_intervals(case, source) for source in latest)
+    if not all(find_latest(case, source) or _due_intervals(case, source) for source in latest):
+        return False
+    return all(has_enough_of_all(case, source) for source in case.plan.inputs if source.mapping == ALL)
 
 
 def _due_intervals(case: WorkCase, source: PlanInput) -> list[str]:

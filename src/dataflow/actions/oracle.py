@@ -5,11 +5,12 @@ The claim never uses it: it trusts the counts that every publish updates. The do
 
 from __future__ import annotations
 
+from dataflow.model.completeness import fewest, has_deadline, required
 from dataflow.model.coverage import NOTHING, covers, kind_of
 from dataflow.model.dataid import sort_key
 from dataflow.model.days import has_day
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import LATEST, SAME, consumers_of, input_kind, needed_by
+from dataflow.model.mapping import ALL, LATEST, PAIRS, SAME, called_by, needed_by
 from dataflow.model.record import record
 from dataflow.model.status import WorkState
 from dataflow.store.entries import recount
@@ -28,6 +29,18 @@ class Discrepancy:
 
     dataid: str
     text: str
+
+
+@record
+class Facts:
+    """What readiness follows from, by position: the ready dataids and the pairs of each input.
+
+    `relaxed` are the (dataid, position) whose deadline has passed, as a claim has noticed.
+    """
+
+    ready: dict[int, set[str]]
+    pairs: dict[int, list[tuple[str, str]]]
+    relaxed: frozenset[tuple[str, int]]
 
 
 def list_discrepancies(store: Store, plan: Plan) -> list[Discrepancy]:
@@ -53,27 +66,49 @@ def expected_missing(store: Store, plan: Plan) -> Iterator[tuple[str, int]]:
     if all(source.mapping == SAME for source in plan.inputs) and not plan.days:
         yield from store.read.list_expected_missing(plan.job_id)
         return
-    ready = _ready_dataids(store, plan)
+    facts = _collect(store, plan)
     called: set[str] = set()
     for source in plan.inputs:
-        for chunk in ready[source.position]:
-            for dataid in consumers_of(source.mapping, chunk, input_kind(plan, source)):
+        for chunk in facts.ready[source.position]:
+            works = called_by(plan, source, chunk)
+            if source.mapping == PAIRS:
+                works = [work for work, name in facts.pairs[source.position] if name == chunk]
+            for dataid in works:
                 # A chunk that was forced on a day that its dataset leaves out calls for work, too.
                 if has_day(plan.days, dataid) or not has_day(source.days, chunk):
                     called.add(dataid)
     for dataid in called:
-        yield dataid, count_missing(plan, dataid, ready)
+        yield dataid, _count_missing(plan, dataid, facts)
 
 
-def count_missing(plan: Plan, dataid: str, ready: dict[int, set[str]]) -> int:
-    """Count the inputs of one work that lack a chunk."""
-    return sum(1 for source in plan.inputs if not _is_there(plan, source, dataid, ready[source.position]))
+def _count_missing(plan: Plan, dataid: str, facts: Facts) -> int:
+    """Count the inputs of one work that lack chunks."""
+    found = 0
+    for source in plan.inputs:
+        there = facts.ready[source.position]
+        if source.mapping == LATEST:
+            is_there = any(covers(chunk, kind_of(source.dataset), dataid, kind_of(plan)) for chunk in there)
+        elif source.mapping == ALL:
+            is_there = len(there) >= (fewest(source.rule) or 1)
+        else:
+            needed = needed_by(plan, source, dataid)
+            if source.mapping == PAIRS:
+                needed = [chunk for work, chunk in facts.pairs[source.position] if work == dataid]
+            wanted = required(source.rule, len(needed), (dataid, source.position) in facts.relaxed)
+            is_there = len(there.intersection(needed)) >= wanted
+        found += not is_there
+    return found
 
 
-def _is_there(plan: Plan, source: PlanInput, dataid: str, ready: set[str]) -> bool:
-    if source.mapping != LATEST:
-        return set(needed_by(plan, source, dataid)) <= ready
-    return any(covers(chunk, kind_of(source.dataset), dataid, kind_of(plan)) for chunk in ready)
+def _collect(store: Store, plan: Plan) -> Facts:
+    pairs = {
+        source.position: store.read.list_pairs(plan.job_id, source.dataset_id)
+        for source in plan.inputs
+        if source.mapping == PAIRS
+    }
+    may_relax = any(has_deadline(source.rule) for source in plan.inputs)
+    relaxed = store.read.list_relaxed(plan.job_id) if may_relax else frozenset()
+    return Facts(_ready_dataids(store, plan), pairs, relaxed)
 
 
 def _newest(source: PlanInput, ready: set[str]) -> set[str]:
@@ -112,9 +147,9 @@ def _compare_uncalled(store: Store, plan: Plan, kept: dict[str, int]) -> Iterato
     """Check work that no ready chunk calls for any more, or that was forced."""
     if not kept:
         return
-    ready = _ready_dataids(store, plan)
+    facts = _collect(store, plan)
     for dataid, found in kept.items():
-        expected = count_missing(plan, dataid, ready)
+        expected = _count_missing(plan, dataid, facts)
         if found != expected:
             yield Discrepancy(dataid, f"counts {found} missing inputs, {expected} are missing")
 
@@ -124,7 +159,7 @@ def _compare_latest(store: Store, plan: Plan) -> Iterator[Discrepancy]:
     kept = store.read.list_newest_keys(plan.job_id)
     ready = _ready_dataids(store, plan) if kept else {}
     for source in plan.inputs:
-        if source.position not in kept:
+        if source.position not in kept or source.mapping != LATEST:
             continue
         newest = next(iter(ready[source.position]), "")
         if kept[source.position] != (sort_key(newest, Grain(source.dataset.grain)) if newest else NOTHING):

@@ -19,10 +19,11 @@ from dataflow.model.answers import Answer, Question, Verdict, combine
 from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain
 from dataflow.model.location import RUN_ID, Location, run_folder
-from dataflow.model.mapping import LATEST, needed_by
+from dataflow.model.mapping import ALL, LATEST, SIMPLE, needed_by
 from dataflow.model.record import record
 from dataflow.model.url_text import without_secrets
 from dataflow.model.variable_names import may_come_from_store
+from dataflow.model.wording import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from dataflow.store.store import Store
 
 YES, NO, NOT_CHECKED = Verdict.YES, Verdict.NO, Verdict.NOT_CHECKED
+SHOWN_CHUNKS = 3
+"""Chunks of one input that an answer names one by one."""
 
 
 @record
@@ -45,7 +48,7 @@ class InputChunk:
     def name(self) -> str:
         """The chunk's name, or the input's if the latest chunk is not known yet."""
         name = self.source.dataset.name
-        return f"{name}/{self.dataid}" if self.dataid else f"{name}:latest"
+        return f"{name}/{self.dataid}" if self.dataid else f"{name}:{self.source.mapping}"
 
 
 @record
@@ -102,13 +105,19 @@ def make_folders(prepared: Prepared) -> str:
 
 
 def list_inputs(plan: Plan, run: Run, project_dir: str, fields: dict[str, object]) -> tuple[InputChunk, ...]:
-    """Return every input chunk the work needs, pinned or not."""
+    """Return every input chunk the work needs, pinned or not, except those that a run may do without."""
     pinned = {(pin.position, pin.dataid): pin for pin in run.pins}
     found = []
     for source in plan.inputs:
-        dataids = needed_by(plan, source, run.dataid)
-        if source.mapping == LATEST:  # what the claim has pinned, or not known yet
-            dataids = [pin.dataid for pin in run.pins if pin.position == source.position] or [""]
+        there = [pin.dataid for pin in run.pins if pin.position == source.position]
+        if source.mapping in (LATEST, ALL):  # what the claim has pinned, or not known yet
+            dataids = there or [""]
+        elif source.mapping in SIMPLE:
+            dataids = needed_by(plan, source, run.dataid)
+        elif source.rule and there:
+            dataids = there
+        else:
+            dataids = there + [item.dataid for item in run.lacking if item.position == source.position]
         for dataid in dataids:
             pin = pinned.get((source.position, dataid))
             place = _input_place(source, dataid, pin, project_dir, fields) if dataid else ""
@@ -138,10 +147,15 @@ def _lake_folder(store: Store, plan: Plan, run: Run) -> str:
 def answer_ready(inputs: tuple[InputChunk, ...]) -> Answer:
     """Are the inputs published, and at which versions?"""
     parts = [
-        (YES, f"{item.name} version {item.pin.version}") if item.pin else (NO, f"{item.name} is not ready")
+        (
+            item,
+            (YES, f"{item.name} version {item.pin.version}")
+            if item.pin
+            else (NO, f"{item.name} is not ready"),
+        )
         for item in inputs
     ]
-    return combine(Question.READY, parts or [(YES, "it needs no input")], "")
+    return combine(Question.READY, condensed(parts) or [(YES, "it needs no input")], "")
 
 
 def answer_right(plan: Plan, dataid: str, inputs: tuple[InputChunk, ...]) -> Answer:
@@ -152,26 +166,28 @@ def answer_right(plan: Plan, dataid: str, inputs: tuple[InputChunk, ...]) -> Ans
         return Answer(Question.RIGHT, NO, str(error))
     article = "an" if plan.grain == Grain.HOURLY else "a"
     parts = [(YES if canonical == dataid else NO, f"{dataid} is {article} {plan.grain} dataid")]
-    for item in inputs:
-        if item.pin and (newer := item.pin.written_over_by):
-            parts.append(
-                (NOT_CHECKED, f"{item.name} has been overwritten by {item.source.dataset.name}/{newer}")
-            )
-        elif item.pin and item.pin.size is not None and is_local(item.location):
-            found, recorded = measure(item.location), item.pin.size
-            if found == recorded:
-                parts.append((YES, f"{item.name} has the {found} bytes recorded"))
-            elif found is not None:
-                then = f"{recorded} were recorded when it was published"
-                parts.append((NO, f"{item.name} has {found} bytes, but {then}"))
-    return combine(Question.RIGHT, parts, "")
+    found = [(item, part) for item in inputs if (part := _compare_size(item))]
+    return combine(Question.RIGHT, parts + condensed(found), "")
+
+
+def _compare_size(item: InputChunk) -> tuple[Verdict, str] | None:
+    if item.pin and (newer := item.pin.written_over_by):
+        return NOT_CHECKED, f"{item.name} has been overwritten by {item.source.dataset.name}/{newer}"
+    if item.pin and item.pin.size is not None and is_local(item.location):
+        found, recorded = measure(item.location), item.pin.size
+        if found == recorded:
+            return YES, f"{item.name} has the {found} bytes recorded"
+        if found is not None:
+            then = f"{recorded} were recorded when it was published"
+            return NO, f"{item.name} has {found} bytes, but {then}"
+    return None
 
 
 def answer_located(
     plan: Plan, inputs: tuple[InputChunk, ...], outputs: tuple[tuple[str, str], ...]
 ) -> Answer:
     """Does each location resolve here, does the input exist, and can the staged output be written?"""
-    parts = [is_there(item) for item in inputs]
+    parts = condensed([(item, is_there(item)) for item in inputs])
     for name, place in _list_staged(plan, outputs):
         reason = why_not_writable(_folder_of(place))
         refused = (NO, f"{name} cannot be written to {place}: {reason}")
@@ -182,12 +198,15 @@ def answer_located(
 def answer_valid(inputs: tuple[InputChunk, ...]) -> Answer:
     """Did the producer's checks pass?"""
     parts = [
-        (YES, f"{item.name}: {item.pin.checked}")
-        if item.pin and item.pin.checked
-        else (NOT_CHECKED, f"{item.name} was published without a check")
+        (
+            item,
+            (YES, f"{item.name}: {item.pin.checked}")
+            if item.pin and item.pin.checked
+            else (NOT_CHECKED, f"{item.name} was published without a check"),
+        )
         for item in inputs
     ]
-    return combine(Question.VALID, parts, "it reads nothing")
+    return combine(Question.VALID, condensed(parts), "it reads nothing")
 
 
 def answer_safe(plan: Plan, run: Run, inputs: tuple[InputChunk, ...]) -> Answer:
@@ -210,6 +229,22 @@ def answer_safe(plan: Plan, run: Run, inputs: tuple[InputChunk, ...]) -> Answer:
             parts.append((NO, f"{chunk.dataset}/{run.dataid} is being consumed by run {readers}"))
     free = (YES, "no other writer or reader; passwords can be decrypted")
     return combine(Question.SAFE, parts or [free], "")
+
+
+def condensed(parts: list[tuple[InputChunk, tuple[Verdict, str]]]) -> list[tuple[Verdict, str]]:
+    """Return the parts of an answer, of an input with many chunks only the first few of each verdict."""
+    counts: dict[tuple[int, Verdict], int] = {}
+    found = []
+    for item, (verdict, text) in parts:
+        key = (item.source.position, verdict)
+        counts[key] = counts.get(key, 0) + 1
+        if counts[key] <= SHOWN_CHUNKS:
+            found.append((verdict, text))
+    names = {item.source.position: item.source.dataset.name for item, _ in parts}
+    for (position, verdict), count in counts.items():
+        if count > SHOWN_CHUNKS:
+            found.append((verdict, f"and {counted(count - SHOWN_CHUNKS, 'more chunk')} of {names[position]}"))
+    return found
 
 
 def _input_place(

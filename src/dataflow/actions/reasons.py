@@ -20,8 +20,9 @@ from dataflow.actions.next_commands import (
     shell,
     why_command,
 )
+from dataflow.actions.shortages import describe_incomplete, describe_partial, has_no_pairs
 from dataflow.actions.work_case import Reason, WorkCase, why_not_ready
-from dataflow.model.mapping import LATEST
+from dataflow.model.mapping import UNCALLING
 from dataflow.model.record import record, replace
 from dataflow.model.status import RunOutcome, Status, WorkState
 
@@ -125,10 +126,11 @@ def _explain_producer(case: WorkCase) -> Reason:
 def _nothing_in_the_way(case: WorkCase, work: WorkRow) -> Reason:
     first = case.store.read.find_first_claimable(case.plan.job_id)
     history = f"{work.reason.rstrip('.')}; " if work.reason else ""
+    partial = describe_incomplete(case)
     if first is None or first == case.dataid or case.plan.job.ordered:
-        text = f"{history}nothing blocks it, and the next {runner(case.plan)} takes it"
+        text = f"{history}nothing blocks it, and the next {runner(case.plan)} takes it{partial}"
         return Reason(text, run_command(case.plan))
-    text = f"{history}nothing blocks it, but {first} comes first"
+    text = f"{history}nothing blocks it, but {first} comes first{partial}"
     return Reason(text, run_command(case.plan, case.dataid))
 
 
@@ -179,6 +181,8 @@ def _done(case: WorkCase, work: WorkRow, run: RunRow | None) -> tuple[Status, Re
             found = why_not_ready(chunk) if chunk else "is not in the store"
             return Status.PENDING, Reason(f"done {by}, but {name} {found}", again)
         published.append(f"{name} is at version {chunk.version}")
+    if run is not None and (partial := describe_partial(case, run)):
+        published.append(partial)
     return Status.READY, Reason("; ".join([f"already done {by}", *published]), "")
 
 
@@ -211,10 +215,13 @@ def list_callers(case: WorkCase) -> list[Reason]:
 
     reasons = []
     for source in case.plan.inputs:
-        if source.mapping == LATEST:
+        if source.mapping in UNCALLING:
             continue
         name = source.dataset.name
-        if reason := next_interval(case, source):
+        if has_no_pairs(case, source):
+            load = shell("dataflow", "job", "pairs", case.plan.job.name, name)
+            reasons.append(Reason(f"{name}:pairs has no list yet", f"{load} FILE"))
+        elif reason := next_interval(case, source):
             reasons.append(reason)
         elif producer := case.store.read.find_producer(source.dataset_id):
             reasons.append(

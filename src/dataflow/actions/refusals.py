@@ -21,7 +21,8 @@ def list_input_chunks(case: WorkCase) -> tuple[InputChunk, ...]:
     """Return the input chunks as a claim made now would pin them; without a pin if not published."""
     plan = case.plan
     pins = case.store.read.list_pins(plan, case.dataid)
-    run = Run(0, 0, plan.job_id, plan.job.name, case.dataid, 0, "", 0, 0, pins)
+    lacking = case.store.read.list_lacking(plan, case.dataid, pins)
+    run = Run(0, 0, plan.job_id, plan.job.name, case.dataid, 0, "", 0, 0, pins, lacking=lacking)
     return list_inputs(plan, run, case.config.project_dir, _fields(case))
 
 

@@ -10,12 +10,13 @@ from typing import TypeVar
 
 from dataflow.actions.dataset_rules import TODAY, check_dataset, is_automatic
 from dataflow.actions.differences import UNCHANGED, Change, compare, compare_days
+from dataflow.actions.input_rules import leave_out_schedule
 from dataflow.actions.job_days import as_checked, check_days, derive_days, find_days
 from dataflow.actions.job_graph import check_cycles, check_producers
-from dataflow.actions.job_rules import check_job, leave_out_schedule
+from dataflow.actions.job_rules import check_job
 from dataflow.errors import BadInput, Conflict
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import LATEST
+from dataflow.model.mapping import PAIRS, SAME, UNCALLING
 from dataflow.model.record import replace
 from dataflow.model.records import ON_DEMAND, Job, JobInput
 from dataflow.model.schedule import names_interval
@@ -187,7 +188,7 @@ class Registry:
             checked = self._draft_again(name)
             self._draft_calendars(checked)
             # What the latest chunk covers depends on its dataset's time zone.
-            follows = any(item.mapping == LATEST and item.dataset in moved for item in checked.job.inputs)
+            follows = any(item.mapping != SAME and item.dataset in moved for item in checked.job.inputs)
             if self._check_job_grain(checked) or follows:
                 draft.jobs.append(checked)
 
@@ -283,7 +284,7 @@ class Registry:
             return
         for item in job.inputs:
             found = registry.list_newest_dataids(self._tx, self.dataset_ids.get(item.dataset, 0))
-            if item.mapping == LATEST or not found:
+            if item.mapping in (*UNCALLING, PAIRS) or not found:
                 continue
             if not any(names_interval(job.schedule, dataid) for dataid in found):
                 raise BadInput(

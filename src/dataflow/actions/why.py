@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from dataflow.actions.next_work import find_next
-from dataflow.actions.prepare import answer_right, answer_valid
+from dataflow.actions.prepare import answer_right, answer_valid, condensed
 from dataflow.actions.reasons import explain, without_work
 from dataflow.actions.refusals import ask_located, list_input_chunks
 from dataflow.actions.work_case import WorkCase, why_not_ready
@@ -13,6 +13,7 @@ from dataflow.model.answers import Answer, Question, Verdict, Why, combine
 from dataflow.model.job_dataid import job_dataid
 from dataflow.model.record import replace
 from dataflow.model.status import Status
+from dataflow.store.pins import has_several
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,10 +52,12 @@ def _answers(case: WorkCase, found: Explanation) -> tuple[Answer, ...]:
         return tuple(_as_of_now(case, answer, chunks) for answer in stored)
     there = tuple(chunk for chunk in chunks if chunk.pin is not None)
     parts = [(Verdict.NO, reason.text) for reason in found.missing]
-    for chunk in there:
-        facts = case.find_chunk(chunk.source.dataset_id, chunk.dataid)
-        if chunk.pin is not None and facts is not None and facts.is_ready:
-            parts.append((Verdict.YES, f"{chunk.name} version {chunk.pin.version}"))
+    ready = [
+        (chunk, (Verdict.YES, f"{chunk.name} version {chunk.pin.version}"))
+        for chunk in there
+        if chunk.pin is not None and _is_ready(case, chunk)
+    ]
+    parts += condensed(ready)
     answers = (
         combine(Question.READY, parts, "it needs no input"),
         answer_right(case.plan, case.dataid, there) if case.dataid else _unasked(Question.RIGHT),
@@ -65,12 +68,21 @@ def _answers(case: WorkCase, found: Explanation) -> tuple[Answer, ...]:
     return tuple(_with_refusal(answer, found) for answer in answers)
 
 
+def _is_ready(case: WorkCase, chunk: InputChunk) -> bool:
+    if has_several(chunk.source):  # only ready ones are pinned
+        return True
+    facts = case.find_chunk(chunk.source.dataset_id, chunk.dataid)
+    return facts is not None and facts.is_ready
+
+
 def _as_of_now(case: WorkCase, answer: Answer, chunks: tuple[InputChunk, ...]) -> Answer:
     """A run's answer to "ready?", unless an input that it read has been withdrawn or is STALE since."""
     if answer.question is not Question.READY:
         return answer
     lost = []
     for chunk in chunks:
+        if has_several(chunk.source):
+            continue  # those not ready have no pin; the verdict names them
         facts = case.find_chunk(chunk.source.dataset_id, chunk.dataid)
         if facts is not None and not facts.is_ready:
             lost.append(f"{chunk.name} {why_not_ready(facts)}")

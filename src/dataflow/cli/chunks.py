@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from dataflow.cli.context import Context
     from dataflow.model.records import ChunkRow, Dataset
 
-COLUMNS = make_columns(dataset=5, dataid=0, status=0, version=3, modified_at=(1, TIME), readers=(2, PROSE))
+COLUMNS = (
+    *make_columns(dataset=6, dataid=0, status=0, version=4, modified_at=(1, TIME), readers=(2, PROSE)),
+    *make_columns(partial=3),
+)
 
 
 def add_parser(commands: Commands) -> None:
@@ -72,8 +75,13 @@ def _key(dataset: Dataset, dataid: str | None) -> str | None:
 
 def _records(found: Iterable[ChunkRow], as_json: bool) -> Iterator[dict[str, Any]]:
     for chunk in found:
-        row = pick(chunk, *COLUMNS)
-        if chunk.readers and not as_json:
+        row = pick(chunk, *[name for name in COLUMNS if name != "partial"])
+        row["partial"] = bool(chunk.lacked)
+        if as_json:
+            yield row | {"lacked": chunk.lacked}
+            continue
+        row["partial"] = f"{chunk.lacked:,} missing" if chunk.lacked else ""
+        if chunk.readers:
             row["readers"] = f"being consumed by run {', '.join(map(str, chunk.readers))}"
         yield row
 
@@ -123,7 +131,7 @@ class Source:
             raise BadInput(f"{name}, line {self._line}: {error}") from error
 
     def _lines(self, path: str) -> Iterator[str]:
-        with _open(path) as file:
+        with open_lines(path, "--file") as file:
             for line in file:
                 self._line += 1
                 text = line.rstrip("\r\n")
@@ -132,7 +140,8 @@ class Source:
         self._line = 0
 
 
-def _open(path: str) -> TextIO:
+def open_lines(path: str, option: str) -> TextIO:
+    """Open a text file, or stdin for `-`; BadInput names the option if it cannot be read."""
     is_stdin = path == "-"
     try:
         # surrogateescape: a line that is not UTF-8 is refused as a dataid, with its line number.
@@ -144,4 +153,4 @@ def _open(path: str) -> TextIO:
         )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise BadInput(f"Cannot read --file {quoted(path)}: {reason}.") from error
+        raise BadInput(f"Cannot read {option} {quoted(path)}: {reason}.") from error

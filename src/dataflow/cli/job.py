@@ -1,4 +1,4 @@
-"""`dataflow job add|list|show|remove|reset-script`."""
+"""`dataflow job add|list|show|pairs|remove|reset-script`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from dataflow.actions.register import add_job, remove_job, reset_script
 from dataflow.cli.asking import may_go_on
 from dataflow.cli.dataset import say_change, split_pairs
 from dataflow.cli.layout import PROSE, Column, make_columns
-from dataflow.cli.options import Commands, whole
+from dataflow.cli.options import Commands, add_switches, whole
 from dataflow.cli.output import show_object
 from dataflow.cli.tables import show_rows
 from dataflow.config.durations import parse_option
 from dataflow.config.fields import parse_input
+from dataflow.errors import BadInput
+from dataflow.model.mapping import PAIRS
 from dataflow.model.records import Job, Plan
 from dataflow.model.schedule import Schedule, due_intervals
-from dataflow.model.wording import plural
+from dataflow.model.wording import counted, plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +29,13 @@ if TYPE_CHECKING:
     from dataflow.cli.context import Context
 
 LISTS = {
-    "in": ("inputs", "DATASET[:previous|:latest]", "input dataset; `today` always exists"),
+    "in": (
+        "inputs",
+        "DATASET[:MAPPING]",
+        "input dataset and its mapping: same (default), previous, latest, within, containing, "
+        "'window(-6, 0)', all or pairs; 'orders:within at_least 20' and 'orders:within by 06:00 then "
+        "partial' relax it; `today` always exists",
+    ),
     "out": ("outputs", "DATASET", "output dataset"),
     "env": ("env", "K=V", "environment variable of the script"),
 }
@@ -68,6 +76,12 @@ def add_parser(commands: Commands) -> None:
     words.add("show", show_one, "NAME", "json", line="show a job")
     words.add("remove", remove_one, "NAME", "yes", line="remove a job")
     words.add("reset-script", reset_one, "NAME", line="forget the script of a job")
+    loading = words.add("pairs", load_list, line="load the list of an input mapped pairs")
+    loading.add_argument("name", metavar="NAME", help="name of the job")
+    loading.add_argument("dataset", metavar="DATASET", help="input with the mapping pairs")
+    columns = "two columns: dataid of the job, dataid of the input; - reads stdin"
+    loading.add_argument("file", metavar="FILE", help=columns)
+    add_switches(loading, new="accept chunks that the dataset does not have yet")
 
 
 def _add_fields(parser: argparse.ArgumentParser) -> None:
@@ -127,7 +141,7 @@ def say_how_it_begins(context: Context, name: str) -> None:
     chain = find_open_chain(plan.job)
     if chain is None:
         return
-    text = f"Job {name} reads its own output ({chain}:previous). Name its first dataid: "
+    text = f"Job {name} reads its own earlier output {chain}. Name its first dataid: "
     text += f"dataflow job add {name} --start DATAID"
     staged = any(item.dataset.staged for item in plan.outputs if item.dataset.name == chain)
     context.say(
@@ -162,6 +176,12 @@ def show_one(args: argparse.Namespace, context: Context) -> None:
     """Shows a job."""
     plan = context.get_plan(args.name)
     record = describe(plan, context.store.read.is_job_held(plan.job_id))
+    lists = [source for source in plan.inputs if source.mapping == PAIRS]
+    if lists:
+        read = context.store.read
+        record["pairs"] = {
+            source.dataset.name: read.count_pairs(plan.job_id, source.dataset_id) for source in lists
+        }
     show_object(record | {"kind": plan.kind or None, "script_path": plan.script_path or None}, args.json)
 
 
@@ -182,6 +202,23 @@ def reset_one(args: argparse.Namespace, context: Context) -> None:
     """Forgets which script does a job's work; the next run decides again, without a warning."""
     reset_script(context.store, args.name)
     context.say(f"Job {args.name}: forgot its script. The next run sets it again.")
+
+
+def load_list(args: argparse.Namespace, context: Context) -> None:
+    """Loads the pairs of work and chunks of an input; they replace the list that it had."""
+    from dataflow.actions.pairs import load_pairs
+    from dataflow.cli.chunks import open_lines
+
+    plan = context.get_plan(args.name)
+    name = "stdin" if args.file == "-" else args.file
+    try:
+        with open_lines(args.file, "FILE") as lines:
+            result = load_pairs(context.store, plan, args.dataset, lines, args.new)
+    except BadInput as error:
+        raise BadInput(f"{name}: {error}") from error
+    pairs, chunks = counted(result.pairs, "pair"), counted(result.chunks, "chunk")
+    works = counted(result.works, "dataid")
+    context.say(f"Job {args.name}: {pairs} loaded, for {works} and {chunks} of {args.dataset}.")
 
 
 def describe(plan: Plan, hold: bool) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataflow.errors import BadInput
 from dataflow.model.grain import parse_grain
-from dataflow.model.mapping import parse_mapping
+from dataflow.model.mapping import parse_mapping, split_need
 from dataflow.model.records import JobInput
 from dataflow.model.wording import quoted
 
@@ -71,7 +71,7 @@ def read_moment(value: object) -> str:
 
 
 def read_inputs(value: object) -> tuple[JobInput, ...]:
-    """An array of `dataset` or `dataset:mapping`."""
+    """An array of `dataset`, `dataset:mapping` or `dataset:mapping rule`."""
     texts = _read_names(value, '["orders", "totals:previous"]')
     inputs = tuple(parse_input(text) for text in texts)
     _refuse_twice([str(item) for item in inputs])
@@ -114,13 +114,18 @@ def refuse_password(value: object) -> object:
 
 
 def parse_input(text: str) -> JobInput:
-    """Return a job's input from `dataset` or `dataset:mapping`."""
-    dataset, colon, mapping = (part.strip() for part in text.partition(":"))
-    if not dataset or (colon and not mapping):
+    """Return a job's input from `dataset`, `dataset:mapping` or `dataset:mapping rule`."""
+    dataset, colon, need = (part.strip() for part in text.partition(":"))
+    if not dataset or (colon and not need):
         raise BadInput(
             f"input {quoted(text)} must be a dataset, or a dataset and a mapping like orders:previous"
         )
-    return JobInput(dataset, parse_mapping(mapping)) if mapping else JobInput(dataset)
+    mapping, rule = split_need(need)
+    if not rule:
+        return JobInput(dataset, parse_mapping(mapping)) if mapping else JobInput(dataset)
+    from dataflow.model.completeness import parse_rule  # start-up: few inputs have a rule
+
+    return JobInput(dataset, parse_mapping(mapping), parse_rule(rule))
 
 
 def _read_names(value: object, example: str) -> list[str]:

@@ -47,8 +47,11 @@ class JobInput:
 
     dataset: str
     mapping: str = "same"
+    rule: str = ""  # how complete it must be, see completeness.py
 
     def __str__(self) -> str:
+        if self.rule:
+            return f"{self.dataset}:{self.mapping} {self.rule}"
         return self.dataset if self.mapping == "same" else f"{self.dataset}:{self.mapping}"
 
 
@@ -94,6 +97,12 @@ class PlanInput:
     mapping: str
     dataset: Dataset
     days: str = ""  # those it has, see days.py
+    rule: str = ""  # how complete it must be, see completeness.py
+
+    @property
+    def as_declared(self) -> JobInput:
+        """The input as the job declares it."""
+        return JobInput(self.dataset.name, self.mapping, self.rule)
 
 
 @record
@@ -185,6 +194,14 @@ class Pin:
 
 
 @record
+class Lacking:
+    """A chunk of an input with several that the work needs and a run does not read."""
+
+    position: int
+    dataid: str
+
+
+@record
 class OutputChunk:
     """A published chunk that a run is about to replace, and the live runs that read it."""
 
@@ -209,6 +226,7 @@ class Run:
     pins: tuple[Pin, ...] = ()
     replaces: tuple[OutputChunk, ...] = ()
     is_first: bool = False
+    lacking: tuple[Lacking, ...] = ()
 
 
 @record
@@ -337,3 +355,4 @@ class ChunkRow:
     modified_at: str
     readers: tuple[int, ...]
     location: str
+    lacked: int = 0  # chunks that its run needed and did without

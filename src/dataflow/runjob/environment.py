@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 
-from dataflow.actions.shell_names import input_prefix, shell_name
+from dataflow.actions.shell_names import input_prefixes, shell_name
 from dataflow.config.store_url import find_password
 from dataflow.model.job_dataid import find_interval
+from dataflow.model.mapping import CONTAINING, SEVERAL_WORDS, word_of
 from dataflow.model.record import record
-from dataflow.model.records import Dataset, JobInput, Plan
+from dataflow.model.records import Dataset, Plan, PlanInput
 from dataflow.model.url_text import SHORTEST_GUESSED, list_location_secrets
 from dataflow.model.variable_names import list_secrets, may_come_from_store
 from dataflow.private_files import open_with_folder
@@ -29,6 +30,8 @@ CONTEXT = "DATAFLOW_CONTEXT"
 INTERVAL = ("DATAFLOW_INTERVAL_START", "DATAFLOW_INTERVAL_END")
 SECRET_NAMES = "DATAFLOW_SECRET_NAMES"
 """Names the variables that are secrets of a run, for a RunJob inside it."""
+LONGEST_LIST = 100_000
+"""Bytes; Linux allows 131,072 for one variable."""
 REGISTERED = (
     *("hostname", "database", "schemaname", "tablename", "username"),
     *("format", "grain", "timezone", "mode"),
@@ -108,11 +111,15 @@ def describe(prepared: Prepared) -> dict[str, str]:
     run, plan = prepared.run, prepared.plan
     told = {name: value for name, value in plan.job.environment if may_come_from_store(name)}
     told |= {"dataid": run.dataid, "jobid": plan.job.name}
+    prefixes = _prefixes(plan)
     for item in prepared.inputs:
-        dataset = item.source.dataset
-        prefix = dataset.name if item.source.mapping == "same" else f"{dataset.name}_{item.source.mapping}"
-        version = item.pin.version if item.pin else 0
-        told |= _fields(prefix, dataset, item.dataid, item.location, version)
+        if word_of(item.source.mapping) not in SEVERAL_WORDS or item.source.mapping == CONTAINING:
+            version = item.pin.version if item.pin else 0
+            prefix = prefixes[item.source.position]
+            told |= _fields(prefix, item.source.dataset, item.dataid, item.location, version)
+    for source in plan.inputs:
+        if word_of(source.mapping) in SEVERAL_WORDS:
+            told |= _lists(prefixes[source.position], source, prepared)
     versions = {chunk.dataset: chunk.version for chunk in run.replaces}
     for output, (_, place) in zip(plan.outputs, prepared.outputs, strict=True):
         name = output.dataset.name
@@ -139,9 +146,8 @@ def child_environment(
 
 def password_variables(plan: Plan, passwords: Mapping[str, str]) -> dict[str, str]:
     """Return the variables with the passwords of a job's own datasets."""
-    sources = [
-        (input_prefix(JobInput(item.dataset.name, item.mapping)), item.dataset.name) for item in plan.inputs
-    ]
+    prefixes = _prefixes(plan)
+    sources = [(prefixes[item.position], item.dataset.name) for item in plan.inputs]
     sources += [(shell_name(item.dataset.name), item.dataset.name) for item in plan.outputs]
     return {f"{prefix}_password": passwords[name] for prefix, name in sources if name in passwords}
 
@@ -149,6 +155,7 @@ def password_variables(plan: Plan, passwords: Mapping[str, str]) -> dict[str, st
 def write_context(path: str, prepared: Prepared, told: dict[str, str]) -> None:
     """Write the facts of a run, without secrets, to a file that only its user can read."""
     run, plan = prepared.run, prepared.plan
+    names = {source.position: source.dataset.name for source in plan.inputs}
     facts = {
         "run_id": run.run_id,
         "job": plan.job.name,
@@ -164,6 +171,9 @@ def write_context(path: str, prepared: Prepared, told: dict[str, str]) -> None:
             }
             for item in prepared.inputs
         ],
+        "missing": [
+            {"dataset": names[item.position], "dataid": item.dataid} for item in prepared.run.lacking
+        ],
         "outputs": [
             {"dataset": name, "dataid": run.dataid, "location": place} for name, place in prepared.outputs
         ],
@@ -172,6 +182,27 @@ def write_context(path: str, prepared: Prepared, told: dict[str, str]) -> None:
     }
     with open(path, "xb", opener=open_with_folder) as file:
         file.write(json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogateescape"))
+
+
+def _prefixes(plan: Plan) -> dict[int, str]:
+    """Return the prefix of each input's variables, by position."""
+    outputs = [output.dataset.name for output in plan.outputs]
+    prefixes = input_prefixes([source.as_declared for source in plan.inputs], outputs)
+    return {source.position: prefix for source, prefix in zip(plan.inputs, prefixes, strict=True)}
+
+
+def _lists(prefix: str, source: PlanInput, prepared: Prepared) -> dict[str, str]:
+    """Return the variables of an input with several chunks: which it has, and which it does without."""
+    there = [item.dataid for item in prepared.inputs if item.source.position == source.position and item.pin]
+    lacking = [item.dataid for item in prepared.run.lacking if item.position == source.position]
+    fields = {"datasetid": source.dataset.name} | {name: getattr(source.dataset, name) for name in REGISTERED}
+    fields |= {f"option_{key}": value for key, value in source.dataset.options}
+    for name, dataids in (("dataids", there), ("missing", lacking)):
+        # No program starts with a longer variable; a list that is cut would be wrong.
+        text = " ".join(dataids)
+        if len(text.encode("utf-8", "surrogateescape")) <= LONGEST_LIST:
+            fields[name] = text
+    return {shell_name(f"{prefix}_{key}"): value for key, value in fields.items()}
 
 
 def _fields(prefix: str, dataset: Dataset, dataid: str, location: str, version: int) -> dict[str, str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataflow.model.coverage import EVERYTHING
 from dataflow.model.record import record
 from dataflow.model.records import ChunkRow
-from dataflow.store import chunks, latest_inputs, pins, registry
+from dataflow.store import chunks, latest_inputs, pins, registry, several_inputs
 from dataflow.store.reads import Reads, first_of, time_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from dataflow.model.records import Pin, Plan, PlanInput
+    from dataflow.model.records import Lacking, Pin, Plan, PlanInput
 
 LAST_KEY = EVERYTHING
 """Sorts after every sort key."""
@@ -71,6 +71,15 @@ class KeptVersion:
     missing: str = ""
 
 
+@record
+class InputCount:
+    """How many chunks of an input a work waits for, how many are ready, and until when for all of them."""
+
+    needed: int
+    present: int
+    deadline: float | None
+
+
 class ChunkReads(Reads):
     """Reads of chunks."""
 
@@ -92,9 +101,9 @@ class ChunkReads(Reads):
             readers.setdefault(chunk_id, []).append(run_id)
         where = {"dataset_id": dataset_id, "first": first, "last": last, "status": status, "most": most}
         for row in self._database.stream("reading.chunks", **where):
-            dataset, dataid, shown, version, modified_at, location, chunk_id = row
+            dataset, dataid, shown, version, modified_at, location, chunk_id, lacked = row
             read_by = tuple(readers.get(chunk_id, ()))
-            yield ChunkRow(dataset, dataid, shown, version, time_text(modified_at), read_by, location)
+            yield ChunkRow(dataset, dataid, shown, version, time_text(modified_at), read_by, location, lacked)
 
     def find_dataid_at(self, dataset_id: int, sort_key: str) -> str | None:
         """Return the dataid of the chunk at a sort key, or None."""
@@ -124,6 +133,61 @@ class ChunkReads(Reads):
     def list_pins(self, plan: Plan, dataid: str) -> tuple[Pin, ...]:
         """Return the input chunks that a claim made now would pin."""
         return self._read(lambda tx: pins.list_readable(tx, plan, dataid))
+
+    def list_lacking(self, plan: Plan, dataid: str, pinned: tuple[Pin, ...]) -> tuple[Lacking, ...]:
+        """Return the chunks of inputs with several that a work needs and are not pinned, in order."""
+        return self._read(lambda tx: pins.list_lacking(tx, plan, dataid, pinned))
+
+    def list_needed(self, plan: Plan, source: PlanInput, dataid: str) -> list[str]:
+        """Return the dataids of one input that a work needs, in order; none of `latest` and `all`."""
+        return self._read(lambda tx: several_inputs.list_needed(tx, plan, source, dataid))
+
+    def list_ready_among(self, dataset_id: int, dataids: Sequence[str]) -> set[str]:
+        """Return which of these chunks are ready."""
+        pairs = [(dataid, "") for dataid in dataids]
+        rows = self._read(lambda tx: tx.rows("publish.ready_among", dataset_id=dataset_id, **tx.batch(pairs)))
+        return {row[0] for row in rows}
+
+    def list_known_chunks(self, dataset_id: int, dataids: Sequence[str]) -> set[str]:
+        """Return which of these chunks a dataset has, ready or not."""
+        pairs = [(dataid, "") for dataid in dataids]
+        rows = self._read(
+            lambda tx: tx.rows("registration.known_chunks", dataset_id=dataset_id, **tx.batch(pairs))
+        )
+        return {row[0] for row in rows}
+
+    def list_pairs(self, job_id: int, dataset_id: int) -> list[tuple[str, str]]:
+        """Return the (work, chunk) pairs of an input mapped `pairs`."""
+        rows = self._rows("several.pairs_of", job_id=job_id, dataset_id=dataset_id)
+        return [(work, chunk) for work, chunk in rows]
+
+    def count_pairs(self, job_id: int, dataset_id: int) -> int:
+        """Count the (work, chunk) pairs of an input mapped `pairs`."""
+        return int(self._get("several.count_pairs", job_id=job_id, dataset_id=dataset_id))
+
+    def list_counts(self, work_id: int) -> dict[int, InputCount]:
+        """Return what is kept of a work's inputs, by position."""
+        return {row[0]: InputCount(*row[1:]) for row in self._rows("several.counts", work_id=work_id)}
+
+    def list_relaxed(self, job_id: int) -> frozenset[tuple[str, int]]:
+        """Return the dataid and position of a job's inputs that need not be complete any more."""
+        return frozenset([(row[0], row[1]) for row in self._rows("several.relaxed", job_id=job_id)])
+
+    def has_ready(self, dataset_id: int, least: int) -> bool:
+        """Return whether a dataset has at least so many ready chunks."""
+        return int(self._get("several.ready_count", dataset_id=dataset_id, most=least)) >= least
+
+    def count_lacked(self, run_id: int) -> int:
+        """Return how many chunks that its work needs a run did without; 0 for an unknown run."""
+        found: int | None = first_of(self._find("several.lacked", run_id=run_id))
+        return found or 0
+
+    def list_run_pins(self, run_id: int) -> dict[int, list[str]]:
+        """Return the dataids that a run has pinned, in order, by position."""
+        found: dict[int, list[str]] = {}
+        for row in self._rows("claim.pins_of", run_id=run_id):
+            found.setdefault(row[0], []).append(row[2])
+        return found
 
     def find_latest_pin(self, plan: Plan, source: PlanInput, dataid: str) -> Pin | None:
         """Return the chunk of an input mapped `latest` that a claim made now would pin."""

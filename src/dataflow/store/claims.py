@@ -7,7 +7,7 @@ from dataflow.model.coverage import kind_of
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.job_dataid import previous_job_dataid
-from dataflow.model.mapping import LATEST
+from dataflow.model.mapping import SIMPLE, UNCALLING
 from dataflow.model.records import ClaimResult, Run
 from dataflow.model.status import WorkState
 from dataflow.store import consumers, latest_inputs, leases, pins
@@ -58,8 +58,15 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
     return ClaimResult(tuple(runs), again)
 
 
-def _end_waits(tx: Transaction, job_id: int, are_over: bool, are_old: bool) -> None:
-    """Make work claimable whose wait is over, or whose wait started before the last boot."""
+def _end_waits(tx: Transaction, job_id: int, are_over: bool, are_old: bool, are_due: bool) -> None:
+    """Make work claimable whose wait is over, or whose wait started before the last boot.
+
+    `are_due`: some work need not wait for complete inputs any more.
+    """
+    if are_due:
+        from dataflow.store import several_inputs  # start-up: few jobs have deadlines
+
+        several_inputs.relax(tx, job_id)
     if are_old:
         tx.run("claim.end_old_waits", job_id=job_id)
     if are_over or are_old:
@@ -75,9 +82,11 @@ def find_claimed(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimRes
         if row is not None and not row[6]:
             run_id, work_id, dataid, attempt, lease_seconds, grace_seconds, _ = row
             pinned = pins.list_pins(tx, plan, run_id)
+            lacking = pins.list_lacking(tx, plan, dataid, pinned)
             identity = (run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, request.claimant.token)
             replaces = pins.close_outputs(tx, plan, dataid, run_id)
-            runs.append(Run(*identity, lease_seconds, grace_seconds, pinned, replaces))
+            lease = (lease_seconds, grace_seconds)
+            runs.append(Run(*identity, *lease, pinned, replaces, lacking=lacking))
     return ClaimResult(runs=tuple(runs)) if known else None
 
 
@@ -144,7 +153,7 @@ def _refuse_two_runs(tx: Transaction, work: str, found: tuple[Any, ...]) -> None
 
 def _make_forced(tx: Transaction, plan: Plan, dataid: str) -> None:
     key = sort_key(dataid, Grain(plan.grain))
-    has_latest = any(source.mapping == LATEST for source in plan.inputs)
+    has_latest = any(source.mapping in UNCALLING for source in plan.inputs)
     if has_latest or plan.days:
         latest_inputs.lock(tx, plan.job_id)
     row = tx.find(
@@ -157,9 +166,14 @@ def _make_forced(tx: Transaction, plan: Plan, dataid: str) -> None:
     )
     if row is not None:
         tx.run("claim.insert_forced_inputs", work_id=row[0], job_id=plan.job_id)
+        if any(source.mapping not in SIMPLE for source in plan.inputs):
+            from dataflow.store import several_inputs  # start-up: few jobs have such inputs
+
+            several_inputs.set_needed(tx, plan.job_id, [dataid])
+        else:
+            consumers.waive_inputs(tx, plan.job_id, kind_of(plan), plan.job.start, [dataid])
         if plan.days:  # elsewhere a ready chunk would have created the work
             consumers.count_ready(tx, plan.job_id, [dataid])
-        consumers.waive_inputs(tx, plan.job_id, kind_of(plan), plan.job.start, [dataid])
         if has_latest:
             latest_inputs.cover(tx, plan.job_id, [(dataid, key)])
 
@@ -210,7 +224,10 @@ def _give(
         raise errors.Conflict(
             f"Work {plan.job.name}/{dataid} changed while it was being claimed. Run the same command again."
         )
-    pinned = pins.pin_inputs(tx, plan, run_id, dataid)
+    pinned = pins.pin_inputs(tx, plan, run_id, claimant.token, dataid)
+    lacking = pins.list_lacking(tx, plan, dataid, pinned)
+    if lacking:
+        tx.run("several.set_lacked", run_id=run_id, lacked=len(lacking))
     replaces = pins.close_outputs(tx, plan, dataid, run_id)
     action = "force" if request.force else "claim"
     why = f"received the credentials of {', '.join(request.credentials)}" if request.credentials else ""
@@ -229,4 +246,4 @@ def _give(
     )
     lease = (request.lease_seconds, request.grace_seconds)
     identity = (run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, claimant.token)
-    return Run(*identity, *lease, pinned, replaces, is_first=not earlier_run_id)
+    return Run(*identity, *lease, pinned, replaces, is_first=not earlier_run_id, lacking=lacking)

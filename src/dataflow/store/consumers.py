@@ -9,7 +9,16 @@ from dataflow.model.coverage import Kind
 from dataflow.model.dataid import sort_key
 from dataflow.model.days import has_day
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import LATEST, PREVIOUS, SAME, consumers_of, needed_dataids
+from dataflow.model.mapping import (
+    ALL,
+    CONTAINING,
+    PREVIOUS,
+    SAME,
+    UNCALLING,
+    WITHIN,
+    consumers_of,
+    needed_dataids,
+)
 from dataflow.model.record import record
 from dataflow.store import latest_inputs
 
@@ -44,11 +53,28 @@ class Consumer:
     source_timezone: str
     days: str
     source_days: str
+    counting: int = 0
+    rule: str = ""
 
     @property
     def kind(self) -> Kind:
         """How the input's dataids are ordered."""
+        if self.mapping in (WITHIN, CONTAINING):
+            return Kind(Grain(self.source_grain), self.source_timezone, self.source_days)
         return Kind(Grain(self.grain), self.timezone, self.source_days)
+
+    @property
+    def job_kind(self) -> Kind:
+        """How the dataids of the job's work are ordered."""
+        return Kind(Grain(self.grain), self.timezone)
+
+    def needed(self, dataid: str) -> list[str]:
+        """The dataids of the input that a work needs; none of `pairs`, which are in the store."""
+        return needed_dataids(self.mapping, dataid, self.kind, self.first or None, self.job_kind)
+
+    def called_by(self, chunk: str) -> list[str]:
+        """The dataids of the work that a chunk of the input calls for; the inverse of `needed`."""
+        return consumers_of(self.mapping, chunk, self.kind, self.first or None, self.job_kind)
 
     def creates(self, dataid: str) -> bool:
         """Return whether a chunk of the input creates the work of a dataid.
@@ -103,10 +129,15 @@ def chunks_changed(tx: Transaction, dataset_id: int, change: ChunkChange) -> Non
     while changes:
         consumers = list_consumers(tx, list(changes))
         stale: list[tuple[int, Pair]] = []
+        simple = []
         for consumer in consumers:
-            if consumer.mapping == LATEST:
+            if consumer.mapping in UNCALLING:
                 stale += _latest_changed(tx, consumer, changes[consumer.dataset_id])
-        for some in _groups([item for item in consumers if item.mapping != LATEST], changes):
+            elif consumer.counting:
+                stale += _several_changed(tx, consumer, changes[consumer.dataset_id])
+            else:
+                simple.append(consumer)
+        for some in _groups(simple, changes):
             stale += _others_changed(tx, some, changes)
         lost: dict[int, list[Pair]] = {}
         for output_id, pair in stale:
@@ -158,7 +189,12 @@ def waive_inputs(tx: Transaction, job_id: int, kind: Kind, first: str, dataids: 
 def count_ready(tx: Transaction, job_id: int, dataids: Sequence[str]) -> None:
     """Count the ready chunks that did not create this work, because its day is left out."""
     calls: list[Call] = []
-    for consumer in list_consumers(tx, (), job_id):
+    readers = list_consumers(tx, (), job_id)
+    if readers and readers[0].counting:
+        from dataflow.store import several_inputs  # start-up: few jobs have such inputs
+
+        return several_inputs.count_ready(tx, job_id, dataids)
+    for consumer in readers:
         for dataid in dataids:
             needed = needed_dataids(consumer.mapping, dataid, consumer.kind, None)
             batch = tx.batch([(chunk, "") for chunk in needed])
@@ -215,6 +251,8 @@ def _latest_changed(tx: Transaction, consumer: Consumer, change: ChunkChange) ->
             tx.run("publish.arrive", **tx.calls(calls))
         for pairs in _batches(uncovered):
             _depart(tx, consumer.calls(pairs))
+    if consumer.mapping == ALL:
+        return _all_changed(tx, consumer, change)
     if not change.renewed:
         return []
     readers = latest_inputs.list_readers(tx, consumer.job_id, consumer.dataset_id, change.renewed)
@@ -224,6 +262,27 @@ def _latest_changed(tx: Transaction, consumer: Consumer, change: ChunkChange) ->
     tx.lock("publish.lock_work", **tx.calls(consumer.calls(readers)))
     readers = latest_inputs.list_readers(tx, consumer.job_id, consumer.dataset_id, change.renewed)
     return _renew(tx, consumer.calls(readers))
+
+
+def _all_changed(tx: Transaction, consumer: Consumer, change: ChunkChange) -> list[tuple[int, Pair]]:
+    """Redo all work that a run has had: each read every chunk there was, under the same lock."""
+    if not change.renewed and not (change.gained and change.published):
+        return []
+    latest_inputs.lock(tx, consumer.job_id)
+    from dataflow.store import several_inputs  # start-up: few jobs have such inputs
+
+    return [output for calls in several_inputs.list_tried(tx, consumer) for output in _renew(tx, calls)]
+
+
+def _several_changed(tx: Transaction, consumer: Consumer, change: ChunkChange) -> list[tuple[int, Pair]]:
+    """Update a consumer some of whose inputs have several chunks; return the outputs that became stale."""
+    from dataflow.store import several_inputs  # start-up: few jobs have such inputs
+
+    again = several_inputs.chunks_changed(tx, consumer, change)
+    found: list[tuple[int, Pair]] = []
+    for start in range(0, len(again), BATCH):
+        found += _renew(tx, again[start : start + BATCH])
+    return found
 
 
 def _complete(tx: Transaction, consumers: Sequence[Consumer], made: Sequence[Call]) -> None:

@@ -6,7 +6,7 @@ import json
 
 from dataflow import errors
 from dataflow.model.days import EVERY_DAY
-from dataflow.model.mapping import LATEST
+from dataflow.model.mapping import UNCALLING
 from dataflow.model.record import names_of, record, replace
 from dataflow.store import latest_inputs, registry
 from dataflow.store.journal import JournalEntry, write_journal
@@ -142,7 +142,7 @@ def _replace_parts(
         input_days = entry.input_days or (EVERY_DAY,) * len(entry.inputs)
         for position, (item, days) in enumerate(zip(entry.inputs, input_days, strict=True)):
             where = {"job_id": job_id, "position": position, "dataset_id": ids[item.dataset]}
-            inputs.append(where | {"mapping": item.mapping, "days": days})
+            inputs.append(where | {"mapping": item.mapping, "days": days, "rule": item.rule})
         for position, name in enumerate(entry.job.outputs):
             outputs.append({"job_id": job_id, "position": position, "dataset_id": ids[name]})
         for name, value in entry.job.environment:
@@ -155,6 +155,7 @@ def _replace_parts(
     for query, records in insertions.items():
         for some in _batches(records):
             tx.run(query, **tx.records(some))
+    tx.run("several.delete_unused_pairs", **tx.ids(list(job_ids.values())))
 
 
 def _follow(
@@ -171,7 +172,7 @@ def _follow(
     called = {row[0] for row in tx.rows("registration.jobs_with_chunks", **tx.ids(new))}
     for entry in entries:
         plan = after[entry.job.name]
-        if any(source.mapping == LATEST for source in plan.inputs):
+        if any(source.mapping in UNCALLING for source in plan.inputs):
             latest_inputs.measure(tx, plan)
         if entry.job.name not in before:
             is_another = plan.job_id in called
@@ -184,13 +185,15 @@ def _follow(
 
 
 def _reaches_of(tx: Transaction, plan: Plan) -> list[Row]:
-    has_latest = any(source.mapping == LATEST for source in plan.inputs)
+    has_latest = any(source.mapping in UNCALLING for source in plan.inputs)
     return tx.rows("cover.reaches", job_id=plan.job_id) if has_latest else []
 
 
 def _shape_of_work(plan: Plan) -> tuple[object, ...]:
     """What a job's work is created from: while it is unchanged, existing work can stay."""
-    inputs = tuple((item.position, item.dataset_id, item.mapping, item.days) for item in plan.inputs)
+    inputs = tuple(
+        (item.position, item.dataset_id, item.mapping, item.days, item.rule) for item in plan.inputs
+    )
     return inputs, plan.grain, plan.timezone, plan.days, plan.job.start, plan.job.ordered, plan.job.priority
 
 

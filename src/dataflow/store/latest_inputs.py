@@ -1,6 +1,7 @@
 """Inputs mapped `latest`: which chunk is the newest, and which work of the job it covers.
 
-Work up to `reach` has the input, later work does not. Both are stored with the job's input.
+Work up to `reach` has the input, later work does not. Both are stored with the job's input. So is the
+reach of inputs mapped `all`: everything, or nothing while too few chunks are ready.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from dataflow.model.coverage import EVERYTHING, NOTHING, Kind, find_dataid_bounds, find_reach, kind_of
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import LATEST
+from dataflow.model.mapping import ALL, LATEST
 from dataflow.model.records import Pin
 
 TYPE_CHECKING = False
@@ -34,6 +35,12 @@ def move_reach(tx: Transaction, consumer: Consumer, change: ChunkChange) -> tupl
     row = tx.find("cover.reach", **where)
     assert row is not None
     found, before = row
+    if consumer.mapping == ALL:
+        reach = _reach_of_all(tx, consumer.dataset_id, consumer.rule)
+        if reach == before:
+            return [], []
+        tx.run("cover.set_reach", newest=NOTHING, reach=reach, **where)
+        return _work_between(tx, consumer, before, reach), _work_between(tx, consumer, reach, before)
     newest: Pair | None = None
     if any(key == found for _, key in change.lost):
         newest = _newest_ready(tx, consumer.dataset_id, found) or ("", NOTHING)
@@ -50,17 +57,20 @@ def move_reach(tx: Transaction, consumer: Consumer, change: ChunkChange) -> tupl
 
 
 def measure(tx: Transaction, plan: Plan) -> None:
-    """Recompute what each input mapped `latest` covers."""
+    """Recompute what each input mapped `latest` or `all` covers."""
     for source in plan.inputs:
+        where = {"job_id": plan.job_id, "position": source.position}
+        if source.mapping == ALL:
+            reach = _reach_of_all(tx, source.dataset_id, source.rule)
+            tx.run("cover.set_reach", newest=NOTHING, reach=reach, **where)
         if source.mapping != LATEST:
             continue
         newest = _newest_ready(tx, source.dataset_id, EVERYTHING)
         tx.run(
             "cover.set_reach",
-            job_id=plan.job_id,
-            position=source.position,
             newest=newest[1] if newest else NOTHING,
             reach=find_reach(newest[0], kind_of(source.dataset), kind_of(plan)) if newest else NOTHING,
+            **where,
         )
 
 
@@ -86,6 +96,15 @@ def find_pin(tx: Transaction, plan: Plan, source: PlanInput, dataid: str) -> Pin
     key = sort_key(dataid, Grain(plan.grain))
     row = tx.find("cover.pin", job_id=plan.job_id, position=source.position, sort_key=key)
     return None if row is None else Pin(*row)
+
+
+def _reach_of_all(tx: Transaction, dataset_id: int, rule: str) -> str:
+    """Return what an input mapped `all` covers: everything once enough of its chunks are ready."""
+    from dataflow.model.completeness import fewest  # start-up: few jobs have such inputs
+
+    least = fewest(rule) or 1
+    row = tx.find("several.ready_count", dataset_id=dataset_id, most=least)
+    return EVERYTHING if row is not None and row[0] >= least else NOTHING
 
 
 def _newest_ready(tx: Transaction, dataset_id: int, before: str) -> Pair | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataflow import errors
+from dataflow.model.mapping import ALL, SIMPLE
 from dataflow.model.record import replace
 from dataflow.model.records import Publication
 from dataflow.model.status import RunOutcome, WorkState
-from dataflow.store import chunks, leases
+from dataflow.store import chunks, latest_inputs, leases
 from dataflow.store.journal import JournalEntry, write_journal
 
 TYPE_CHECKING = False
@@ -30,13 +31,18 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
         _lock_outputs(tx, plan)
     if ending.outcome in TRIED:
         tx.lock("finish.lock_inputs", run_id=run.run_id)
+        if any(source.mapping == ALL for source in plan.inputs):
+            # A chunk that arrives now either waits for this lock and finds the work tried, or is seen below.
+            latest_inputs.lock(tx, plan.job_id)
+        elif ending.outcome is not RunOutcome.DONE and _has_several(plan):
+            tx.lock("finish.lock_work", work_id=run.work_id)
     if ending.outcome is RunOutcome.DONE:
         # An unread input arrives under this lock: it is seen below, or finds the work done.
         tx.lock("finish.lock_work", work_id=run.work_id)
         if newer := chunks.list_newer_snapshots(tx, plan, run.dataid):
             ending = replace(ending, outcome=RunOutcome.FAILED, reason=newer[0], final=True)
     _end_run(tx, ending)
-    outdated = ending.outcome in TRIED and _is_outdated(tx, ending)
+    outdated = ending.outcome in TRIED and _is_outdated(tx, plan, ending)
     state = _settle(tx, plan, ending, outdated)
     if ending.outcome is RunOutcome.DONE:
         _publish(tx, plan, ending, outdated)
@@ -108,7 +114,7 @@ def lease_lost(tx: Transaction, run_id: int, work: str) -> errors.LeaseLost:
     )
 
 
-def _is_outdated(tx: Transaction, ending: Ending) -> bool:
+def _is_outdated(tx: Transaction, plan: Plan, ending: Ending) -> bool:
     """Return whether the work must be done again because its inputs have changed.
 
     A withdrawn input makes a successful run's output stale, but a failed run has tried that version.
@@ -116,7 +122,17 @@ def _is_outdated(tx: Transaction, ending: Ending) -> bool:
     done = ending.outcome is RunOutcome.DONE
     query = "finish.count_moved_pins" if done else "finish.count_newer_inputs"
     row = tx.find(query, run_id=ending.run.run_id)
-    return bool(row and row[0])
+    if row is None or row[0]:
+        return row is not None
+    if not (row[1] if done else _has_several(plan)):
+        return False
+    from dataflow.store import several_inputs  # start-up: few jobs have such inputs
+
+    return several_inputs.has_unread(tx, ending.run)
+
+
+def _has_several(plan: Plan) -> bool:
+    return any(source.mapping not in SIMPLE for source in plan.inputs)
 
 
 def _settle(tx: Transaction, plan: Plan, ending: Ending, outdated: bool) -> WorkState:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import LATEST, needed_by
+from dataflow.model.mapping import ALL, LATEST, SIMPLE, needed_by
 from dataflow.model.record import replace
-from dataflow.model.records import OutputChunk, Pin
+from dataflow.model.records import Lacking, OutputChunk, Pin
 from dataflow.store import chunks, latest_inputs
 
 TYPE_CHECKING = False
@@ -20,26 +20,69 @@ if TYPE_CHECKING:
 def list_pins(tx: Transaction, plan: Plan, run_id: int) -> tuple[Pin, ...]:
     """Return what a run has pinned, as it is now."""
     rows = tx.rows("claim.pins_of", run_id=run_id)
-    return tuple([_with_place(tx, plan, Pin(*row)) for row in rows])
+    return tuple(_with_places(tx, plan, [Pin(*row) for row in rows]))
 
 
-def pin_inputs(tx: Transaction, plan: Plan, run_id: int, dataid: str) -> tuple[Pin, ...]:
+def pin_inputs(tx: Transaction, plan: Plan, run_id: int, claimant: str, dataid: str) -> tuple[Pin, ...]:
     """Pin the current versions of a run's inputs, whatever is published later."""
     found = []
     for pin in _readable(tx, plan, dataid):
         facts = {"position": pin.position, "chunk_id": pin.chunk_id, "version": pin.version}
         tx.run("claim.pin", run_id=run_id, **facts)
         found.append(_with_place(tx, plan, pin))
+    several = [source for source in plan.inputs if has_several(source)]
+    for source in several:
+        where = {"run_id": run_id, "position": source.position, "dataset_id": source.dataset_id}
+        if source.mapping == ALL:
+            tx.run("claim.pin_ready", claimant=claimant, **where)
+        elif needed := _list_needed(tx, plan, source, dataid):
+            tx.run("several.pin", **where, **tx.batch([(chunk, "") for chunk in needed]))
+    return list_pins(tx, plan, run_id) if several else tuple(found)
+
+
+def has_several(source: PlanInput) -> bool:
+    """Return whether the work may need several chunks of an input, which are pinned in one statement."""
+    return source.mapping not in SIMPLE or source.mapping == ALL
+
+
+def list_lacking(tx: Transaction, plan: Plan, dataid: str, pinned: tuple[Pin, ...]) -> tuple[Lacking, ...]:
+    """Return the chunks of inputs with several that the work needs and are not pinned, in order."""
+    found = []
+    for source in plan.inputs:
+        if source.mapping in SIMPLE:
+            continue
+        there = {pin.dataid for pin in pinned if pin.position == source.position}
+        needed = _list_needed(tx, plan, source, dataid)
+        found += [Lacking(source.position, chunk) for chunk in needed if chunk not in there]
     return tuple(found)
 
 
 def list_readable(tx: Transaction, plan: Plan, dataid: str) -> tuple[Pin, ...]:
     """Return what pin_inputs would pin, without pinning it."""
-    return tuple([_with_place(tx, plan, pin) for pin in _readable(tx, plan, dataid)])
+    found = [_with_place(tx, plan, pin) for pin in _readable(tx, plan, dataid)]
+    for source in plan.inputs:
+        if not has_several(source):
+            continue
+        where = {"position": source.position, "dataset_id": source.dataset_id}
+        if source.mapping == ALL:
+            rows = tx.rows("several.all_readable", **where)
+        else:
+            needed = _list_needed(tx, plan, source, dataid)
+            rows = tx.rows("several.readable", **where, **tx.batch([(chunk, "") for chunk in needed]))
+        found += _with_places(tx, plan, [Pin(*row) for row in rows])
+    return tuple(sorted(found, key=lambda pin: pin.position))
+
+
+def _list_needed(tx: Transaction, plan: Plan, source: PlanInput, dataid: str) -> list[str]:
+    from dataflow.store import several_inputs  # start-up: few jobs have such inputs
+
+    return several_inputs.list_needed(tx, plan, source, dataid)
 
 
 def _readable(tx: Transaction, plan: Plan, dataid: str) -> Iterator[Pin]:
     for source in plan.inputs:
+        if has_several(source):
+            continue
         if source.mapping == LATEST:
             if latest := latest_inputs.find_pin(tx, plan, source, dataid):
                 yield latest
@@ -110,6 +153,12 @@ def _list_replaced(
         if newest is not None:
             in_place.append((dataset_id, (newest[1], newest[2]), newest[0]))
     return tuple(found), in_place
+
+
+def _with_places(tx: Transaction, plan: Plan, pins: list[Pin]) -> list[Pin]:
+    """Return pins as _with_place does; a query per pin only where dataids share a location."""
+    shared = {source.position for source in plan.inputs if source.dataset.is_overwritten}
+    return [_with_place(tx, plan, pin) if pin.position in shared else pin for pin in pins]
 
 
 def _with_place(tx: Transaction, plan: Plan, pin: Pin) -> Pin:

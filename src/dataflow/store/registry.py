@@ -7,7 +7,7 @@ from collections import defaultdict
 
 from dataflow import errors
 from dataflow.model.days import EVERY_DAY, has_day
-from dataflow.model.mapping import LATEST
+from dataflow.model.mapping import UNCALLING
 from dataflow.model.record import record
 from dataflow.model.records import (
     DATASET,
@@ -15,7 +15,6 @@ from dataflow.model.records import (
     VIEW,
     Dataset,
     Job,
-    JobInput,
     Plan,
     PlanInput,
     PlanOutput,
@@ -210,9 +209,11 @@ def remove_job(tx: Transaction, plan: Plan) -> None:
     job_id = plan.job_id
     lock_used(tx, [plan])
     refuse_beside_runs(tx, job_id, f"Job {plan.job.name} cannot be removed now", lapsed=True)
+    tx.run("several.delete_deadlines", job_id=job_id)
     tx.run("registration.delete_work_inputs", job_id=job_id)
     tx.run("registration.delete_work", job_id=job_id)
     delete_parts(tx, [job_id])
+    tx.run("several.delete_unused_pairs", **tx.ids([job_id]))
     tx.run("registration.delete_job", job_id=job_id)
     calendar = find_dataset(tx, calendar_name(plan.job.name))
     if calendar is not None:
@@ -232,6 +233,8 @@ def rebuild_work(tx: Transaction, job_id: int, job: Job) -> None:
 
     The caller has computed what its inputs mapped `latest` cover.
     """
+    # Before any work is locked, as a claim does that has found one to be due.
+    tx.run("several.delete_deadlines", job_id=job_id)
     tx.run("registration.delete_work_inputs", job_id=job_id)
     inputs = tx.rows("registration.job_inputs", **tx.ids([job_id]))
     tx.run(
@@ -247,12 +250,16 @@ def rebuild_work(tx: Transaction, job_id: int, job: Job) -> None:
         batch = tx.batch([(dataid, "") for dataid in left_out])
         tx.run("registration.delete_left_out", job_id=job_id, **batch)
     tx.run("registration.insert_work_inputs", job_id=job_id)
-    if any(row[3] == LATEST for row in inputs):
+    if any(row[3] in UNCALLING for row in inputs):
         tx.run("registration.count_missing", job_id=job_id)
+    if readers and readers[0].counting:
+        from dataflow.store import several_inputs  # start-up: few jobs have such inputs
+
+        several_inputs.set_needed(tx, job_id, sorted(list_work(tx, job_id)))
     for consumer in readers:
         # The chunks of a latest input call for no work, so skip them.
-        if consumer.mapping != LATEST:
-            if consumer.lagging:
+        if consumer.mapping not in UNCALLING:
+            if consumer.lagging and not consumer.counting:
                 dataids = list_work(tx, job_id)
                 consumers.waive_inputs(tx, job_id, consumer.kind, consumer.first, dataids)
             _arrive_all(tx, consumer)
@@ -260,6 +267,17 @@ def rebuild_work(tx: Transaction, job_id: int, job: Job) -> None:
         consumers.count_ready(tx, job_id, left_out)
     tx.run("registration.delete_uncalled_inputs", job_id=job_id)
     tx.run("registration.delete_uncalled", job_id=job_id)
+    tx.run("several.delete_ended_deadlines", job_id=job_id)
+
+
+def set_pairs(tx: Transaction, plan: Plan, dataset_id: int, pairs: Sequence[tuple[str, str]]) -> None:
+    """Replace the (work, chunk) pairs of an input, and the work that they call for."""
+    lock_used(tx, [plan])
+    where = {"job_id": plan.job_id, "dataset_id": dataset_id}
+    tx.run("several.delete_pairs", **where)
+    for start in range(0, len(pairs), REBUILD_BATCH):
+        tx.run("several.insert_pairs", **where, **tx.batch(pairs[start : start + REBUILD_BATCH]))
+    rebuild_work(tx, plan.job_id, plan.job)
 
 
 def _list_left_out(tx: Transaction, job_id: int, days: str) -> list[str]:
@@ -268,6 +286,8 @@ def _list_left_out(tx: Transaction, job_id: int, days: str) -> list[str]:
 
 
 def _arrive_all(tx: Transaction, consumer: consumers.Consumer) -> None:
+    from dataflow.store import several_inputs  # start-up: no run needs it
+
     after = ""
     while True:
         rows = tx.rows(
@@ -275,7 +295,11 @@ def _arrive_all(tx: Transaction, consumer: consumers.Consumer) -> None:
         )
         if not rows:
             return
-        consumers.arrive(tx, [consumer], {consumer.dataset_id: [(row[0], row[1]) for row in rows]})
+        pairs = [(row[0], row[1]) for row in rows]
+        if consumer.counting:
+            several_inputs.arrive(tx, consumer, pairs)
+        else:
+            consumers.arrive(tx, [consumer], {consumer.dataset_id: pairs})
         after = rows[-1][1]
 
 
@@ -291,8 +315,10 @@ def _plans_from_rows(tx: Transaction, rows: Sequence[Row]) -> list[Plan]:
     """Return jobs with their parts, read for all of them at once."""
     ids = tx.ids([row[0] for row in rows])
     inputs: defaultdict[int, list[PlanInput]] = defaultdict(list)
-    for job_id, position, dataset_id, mapping, days, *dataset in tx.rows("registration.job_inputs", **ids):
-        item = PlanInput(position, dataset_id, mapping, dataset_from_row(tuple(dataset)), days)
+    for job_id, position, dataset_id, mapping, days, rule, *dataset in tx.rows(
+        "registration.job_inputs", **ids
+    ):
+        item = PlanInput(position, dataset_id, mapping, dataset_from_row(tuple(dataset)), days, rule)
         inputs[job_id].append(item)
     outputs: defaultdict[int, list[PlanOutput]] = defaultdict(list)
     for job_id, dataset_id, *dataset in tx.rows("registration.job_outputs", **ids):
@@ -310,7 +336,7 @@ def _plan_from_row(
     grain, grain_timezone, _, script_path, revision, kind, days = row[15:]
     calendar = calendar_name(name)  # not an input that was declared
     declared = [item for item in inputs if item.dataset.name != calendar]
-    reads = tuple([JobInput(item.dataset.name, item.mapping) for item in declared])
+    reads = tuple([item.as_declared for item in declared])
     parts = (reads, tuple([item.dataset.name for item in outputs]), tuple(environment))
     when: Row = (schedule, start, end, bool(catchup), timezone, bool(ordered))
     job = Job(name, *parts, *when, *limits)

@@ -71,6 +71,9 @@ class ViewPipeline(Timed):
     dataset_pipeline: Any = None
     """The pipeline or Python job it reads, as class, function or dataset name; or a list, main one first."""
 
+    reads: Mapping[str, str] = {}
+    """Mappings by dataset, such as {"orders": "within"}: only the chunks of the interval, not all of them."""
+
     fields: Any = True
     """(expression, alias) pairs, True for all columns, or "__all__" for all of the first dataset."""
     join_clause: str = ""
@@ -95,7 +98,7 @@ class Job(Timed):
     """The options of `@dataflow.job(…)`: the datasets that a function reads and writes, and when it runs."""
 
     inputs: Sequence[Any] = ()
-    """Dataset names, also as `orders:latest` or `orders:previous`, or the classes of their pipelines."""
+    """Dataset names, also with a mapping such as `orders:within`, or the classes of their pipelines."""
     outputs: Sequence[str] = ()
     """The datasets it writes, with run.write."""
     name: str = ""

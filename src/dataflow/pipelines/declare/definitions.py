@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from dataflow.actions.dataset_rules import check_name
-from dataflow.model.mapping import LATEST, SAME, parse_mapping
+from dataflow.actions.input_rules import OF_JOB_GRAIN
+from dataflow.config.fields import parse_input
+from dataflow.model.mapping import word_of
 from dataflow.model.record import record, replace
 from dataflow.model.records import DATASET, PYTHON, VIEW, JobInput
 from dataflow.model.wording import did_you_mean, quoted
@@ -19,6 +21,7 @@ from dataflow.pipelines.declare.attributes import Attributes
 from dataflow.pipelines.declare.loader import Found
 from dataflow.pipelines.declare.sources import Files, Http, TableSource
 from dataflow.pipelines.declare.timing import Timing, read_job_timing, read_timing
+from dataflow.pipelines.declare.view_inputs import read_view_inputs
 from dataflow.pipelines.handover.published_table import interval_table
 from dataflow.pipelines.handover.records import View
 from dataflow.pipelines.shape.checks import Check
@@ -238,7 +241,7 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
         if name in broken and name not in known:
             where = broken[name].partition(": ")[0]
             raise get.wrong("dataset_pipeline", f"is {quoted(name)}, which cannot be loaded: see {where}")
-    inputs = tuple(_view_input(get, name, known, timing) for name in named)
+    inputs = read_view_inputs(get, named, known, timing)
     first = known[inputs[0].dataset]
     sql = View(
         f"{get.place}: {found.name}",
@@ -280,11 +283,13 @@ def define_job(found: Found, datasets: Mapping[str, str]) -> JobDefinition:
     with get.saying("outputs"):
         for output in outputs:
             check_name("dataset", output if isinstance(output, str) else repr(output))
-    has_callers = any(item.mapping != LATEST for item in inputs)
+    has_callers = any(word_of(item.mapping) in OF_JOB_GRAIN for item in inputs)
     timing = read_job_timing(get, has_callers)
     if not timing.schedule and not has_callers:
         raise get.wrong(
-            "inputs", "contain nothing that starts the job. Add an input that is not :latest, or a schedule"
+            "inputs",
+            "contain nothing that starts the job and says what its dataids are. Add an input that is read "
+            "dataid by dataid, or a schedule",
         )
     return JobDefinition(
         job=name,
@@ -331,35 +336,11 @@ def list_named(thing: Any) -> list[Any]:
     return [getattr(item, "__name__", item) for item in items]
 
 
-def _view_input(get: Attributes, name: Any, known: Mapping[str, Definition], timing: Timing) -> JobInput:
-    """The newest version of a dataset pipeline that covers the interval; of others, that of the interval."""
-    if not isinstance(name, str) or name not in known:
-        hint = did_you_mean(str(name), list(known))
-        raise get.wrong("dataset_pipeline", f"names the unknown pipeline {quoted(str(name))}.{hint}")
-    producer = known[name]
-    if producer.kind == DATASET:
-        return JobInput(producer.dataset, LATEST)
-    outputs = producer.outputs
-    if name not in outputs and len(outputs) != 1:
-        raise get.wrong(
-            "dataset_pipeline", f"is {name}, which writes {' and '.join(outputs)}. Name one of them"
-        )
-    own, other = ((each.schedule, each.timezone) for each in (timing, producer.timing))
-    if own != other:
-        raise get.wrong(
-            "dataset_pipeline",
-            f"is {name}, which is read interval by interval, but the schedules differ: this one has "
-            f"{' in '.join(own)}, {producer.job} {' in '.join(other) if other[0] else 'no schedule'} "
-            f"({producer.place}). Give both the same schedule and timezone",
-        )
-    return JobInput(name if name in outputs else outputs[0], SAME)
-
-
 def _input(get: Attributes, item: Any, datasets: Mapping[str, str]) -> JobInput:
     """An input given as `orders`, `orders:latest`, or the class of a pipeline."""
     text = getattr(item, "__name__", item)
     if not isinstance(text, str):
         raise get.wrong("inputs", f"holds {quoted(repr(item))}, which is not the name of a dataset")
-    name, _, mapping = text.partition(":")
     with get.saying("inputs"):
-        return JobInput(check_name("dataset", datasets.get(name, name)), parse_mapping(mapping or SAME))
+        found = parse_input(text)
+        return replace(found, dataset=check_name("dataset", datasets.get(found.dataset, found.dataset)))

@@ -13,7 +13,7 @@ from dataflow.actions.prepare import InputChunk
 from dataflow.errors import BadInput, UnknownColumns
 from dataflow.model.cron import ONCE
 from dataflow.model.location import Location
-from dataflow.model.mapping import SAME
+from dataflow.model.mapping import SAME, SEVERAL_WORDS, word_of
 from dataflow.model.record import record, replace
 from dataflow.model.records import PYTHON, VIEW, Dataset, PlanInput
 from dataflow.model.url_text import percent_encode
@@ -23,6 +23,7 @@ from dataflow.pipelines.handover.connection import Connection
 from dataflow.pipelines.handover.published_table import interval_table
 from dataflow.pipelines.lake.manifest import Frame, Whole, put_together, read_frame
 from dataflow.pipelines.register.pipeline_jobs import location_of
+from dataflow.pipelines.register.published_tables import get_partition_column
 from dataflow.pipelines.register.spans import Span, find_start_before, interval_of
 from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.sql.macros import TemplateInterval
@@ -142,6 +143,13 @@ def _plan_view(plan: IntervalPlan, constants: Mapping[str, object]) -> IntervalP
             f"are in {definition.target}, which runs PostgreSQL's SQL. Write it in that and remove dialect, "
             'or move the datasets to the lake, where Spark computes it: target_db = "lake".'
         )
+    for item, one in zip(definition.inputs, plan.inputs, strict=False):
+        if word_of(item.mapping) in SEVERAL_WORDS and not get_partition_column(one.dataset):
+            raise BadInput(
+                f"{definition.place}: reads {item}, but the table of {item.dataset} does not say which chunk "
+                'a row belongs to. Set mode = "partition" without merging where it is made, or move it to '
+                "the lake."
+            )
     tables = {
         item.dataset: interval_table(item.dataset, plan.dataid) if item.mapping == SAME else item.dataset
         for item in definition.inputs

@@ -9,6 +9,7 @@ from typing import Any, cast
 from dataflow.actions import calendar
 from dataflow.actions.dataset_rules import TODAY, is_automatic
 from dataflow.actions.differences import Change
+from dataflow.actions.input_rules import OF_JOB_GRAIN
 from dataflow.actions.names import get_plan
 from dataflow.actions.register import register
 from dataflow.actions.registry_draft import Draft, Registry
@@ -17,7 +18,7 @@ from dataflow.model.cron import has_some_days
 from dataflow.model.grain import Grain
 from dataflow.model.job_dataid import job_dataid
 from dataflow.model.location import lake_location, table_location
-from dataflow.model.mapping import LATEST
+from dataflow.model.mapping import word_of
 from dataflow.model.record import as_dict
 from dataflow.model.records import DATASET, PYTHON, VIEW, Dataset, Job
 from dataflow.model.wording import did_you_mean, quoted
@@ -130,7 +131,7 @@ def _callers(definition: Definition) -> list[str]:
     """The datasets that give a job its grain, except its own: a schedule of some days leaves it to them."""
     if not definition.follows_inputs and not has_some_days(definition.timing.schedule):
         return []
-    called = [item.dataset for item in definition.inputs if item.mapping != LATEST]
+    called = [item.dataset for item in definition.inputs if word_of(item.mapping) in OF_JOB_GRAIN]
     return [name for name in called if name not in definition.outputs]
 
 

@@ -6,9 +6,10 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from dataflow.config.fields import parse_input
 from dataflow.errors import BadInput, InvalidData, UnknownName
 from dataflow.model.location import Location
-from dataflow.model.mapping import PREVIOUS
+from dataflow.model.mapping import PREVIOUS, SEVERAL_WORDS, word_of
 from dataflow.model.record import record
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.register.spans import Span
@@ -29,6 +30,7 @@ class PinnedInput:
     dataset: str
     location: str
     format: str
+    locations: tuple[str, ...] = ()  # of all chunks, in order, of an input with several
 
 
 @record
@@ -99,18 +101,27 @@ class JobRun:
 
     def find(self, name: str) -> DataFrame | None:
         """Like `read`, but None if a `previous` input has no chunk yet, at the job's first dataid."""
-        from dataflow.pipelines.spark.frames import open_place  # imports everything that reads rows
+        from dataflow.pipelines.spark.frames import open_place, open_places  # import all that reads rows
 
         source = self._find_source(name)
         if source is None:
             return None
         if Location(source.location).is_in_database:
             return self._surroundings.read_table(source)
+        if len(source.locations) > 1 and not all(map(_is_manifest, source.locations)):
+            if source.format in READABLE and not any(map(_is_manifest, source.locations)):
+                return self.spark.read.parquet(*source.locations)
+            raise BadInput(
+                f"The chunks of {source.name} are in several places or formats; run.read reads them as one "
+                f"frame only if all are in the lake or all are Parquet. See run.locations({name!r})."
+            )
         if not Location(source.location).is_manifest and source.format not in READABLE:
             raise BadInput(
                 f"{source.name} is at {source.location} in format {source.format}; run.read reads only the "
                 f"lake, PostgreSQL and Parquet. Read it with run.spark and run.location({name!r})."
             )
+        if source.locations and _is_manifest(source.location):
+            return open_places(self.spark, source.locations)
         return open_place(self.spark, source.location)
 
     def location(self, name: str) -> str:
@@ -118,7 +129,16 @@ class JobRun:
         if name in self._facts.outputs:
             return self._facts.outputs[name]
         source = self._find_source(name)
+        if source is not None and len(source.locations) > 1:
+            raise BadInput(f"{source.name} has {len(source.locations)} chunks: use run.locations({name!r}).")
         return "" if source is None else source.location
+
+    def locations(self, name: str) -> list[str]:
+        """Where all chunks of an input are, in order of their dataids."""
+        source = self._find_source(name)
+        if source is None:
+            return []
+        return list(source.locations) or [source.location]
 
     def write(self, name: str, frame: DataFrame, checks: Sequence[Check] = ()) -> None:
         """Stages and checks an output; it is published, with all others, when the run succeeds."""
@@ -165,6 +185,8 @@ class JobRun:
         if found:
             shown = " and ".join(one.name for one in found)
             raise BadInput(f"{self.job} reads {shown}: name one of them, as in run.read({found[0].name!r}).")
+        if any(_is_several(each, name) for each in declared or ()):
+            return None
         is_previous = name.endswith(f":{PREVIOUS}") and (declared is None or name in declared)
         if is_previous or f"{name}:{PREVIOUS}" in (declared or ()):
             return None
@@ -175,3 +197,14 @@ class JobRun:
         listed = f"Its {kind}s: {', '.join(known)}." if known else f"It declares no {kind}s."
         hint = did_you_mean(name, known)
         return UnknownName(f"{self.job} has no {kind} {quoted(name)}.{hint} {listed} {self._facts.hint}")
+
+
+def _is_manifest(location: str) -> bool:
+    return Location(location).is_manifest
+
+
+def _is_several(declared: str, name: str) -> bool:
+    """Return whether a declared input may have no chunk, one or more, and is meant by a name."""
+    found = parse_input(declared)
+    names = (found.dataset, f"{found.dataset}:{found.mapping}")
+    return word_of(found.mapping) in SEVERAL_WORDS and name in names

@@ -8,16 +8,15 @@ import traceback
 from typing import TYPE_CHECKING
 
 from dataflow.actions.dataset_rules import is_automatic
-from dataflow.actions.prepare import InputChunk
 from dataflow.client import ClaimedRun
 from dataflow.errors import BadInput, DataFlowError, InputMoved, JobFailed
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST
-from dataflow.model.records import JobInput
+from dataflow.model.records import JobInput, PlanInput
 from dataflow.model.wording import plural
 from dataflow.pipelines.declare.definitions import JobDefinition
 from dataflow.pipelines.declare.loader import importable
-from dataflow.pipelines.lake.manifest import Columns, Frame
+from dataflow.pipelines.lake.manifest import Columns, Frame, Whole
 from dataflow.pipelines.lake.parquet_target import LakeTarget
 from dataflow.pipelines.register.published_tables import list_tables, read_tables
 from dataflow.pipelines.register.spans import Span, interval_of, span_of
@@ -27,9 +26,10 @@ from dataflow.pipelines.run.outputs import Outputs
 from dataflow.pipelines.run.pipeline_run import PipelineRun, refuse_lost
 from dataflow.pipelines.run.targets import destination_of, lake_target
 from dataflow.pipelines.shape.checks import Check
-from dataflow.pipelines.spark.frames import open_frame
+from dataflow.pipelines.spark.frames import open_frame, open_whole
 from dataflow.pipelines.spark.session import is_spark_error
 from dataflow.pipelines.spark.tasks import tag_of
+from dataflow.store.pins import has_several
 
 if TYPE_CHECKING:
     from dataflow.pipelines.spark.annotations import DataFrame, SparkSession
@@ -44,7 +44,7 @@ class PythonRun(PipelineRun):
         super().__init__(definition, claimed, facilities)
         self._span = _span_of(definition, claimed)
         self._lock = threading.Lock()
-        self._tables: dict[str, Frame] = {}  # inputs in PostgreSQL that were read
+        self._tables: dict[str, Frame | Whole] = {}  # inputs in PostgreSQL that were read
         self._outputs = Outputs(self._make_target, tag_of(claimed.run_id), self.log)
 
     def execute(self) -> None:
@@ -73,7 +73,10 @@ class PythonRun(PipelineRun):
             if source.name not in self._tables:
                 self._facilities.progress.show(f"reading {source.name}")
                 self._tables[source.name] = self._copy_table(source)
-        return open_frame(self.session(), self._tables[source.name])
+        found = self._tables[source.name]
+        if isinstance(found, Frame):
+            return open_frame(self.session(), found)
+        return open_whole(self.session(), found)
 
     def stage(self, dataset: str, frame: DataFrame, checks: tuple[Check, ...]) -> None:
         """Stages and checks an output in the lake."""
@@ -81,12 +84,20 @@ class PythonRun(PipelineRun):
         end = self._span.end if self._span else None
         self._outputs.stage(dataset, frame, checks, self._find_last_rows(dataset), end)
 
-    def _copy_table(self, source: PinnedInput) -> Frame:
-        item = next(each for each in self._claimed.prepared.inputs if _name_of(each) == source.name)
+    def _copy_table(self, source: PinnedInput) -> Frame | Whole:
+        items = [each for each in self._claimed.prepared.inputs if _name_of(each.source) == source.name]
+        item = items[-1]
         store, dataset, dataset_id = self._facilities.store, item.source.dataset, item.source.dataset_id
-        tables = list_tables(store, dataset_id, dataset, [(item.dataid, item.location)])
+        several = has_several(item.source)
+        places = [(each.dataid, each.location) for each in items]
+        tables = list_tables(store, dataset_id, dataset, places, shows_dataid=several)
         newest = store.read.find_newest_ready(dataset_id)
         is_parted = any(table.partition_column or table.is_interval for table in tables)
+        if several and not is_parted:
+            raise BadInput(
+                f"{source.name} reads several chunks, but the table of {dataset.name} does not say which "
+                f'chunk a row belongs to. Set mode = "partition" without merging where it is made.'
+            )
         if not is_parted and item.source.mapping != LATEST and newest and newest.dataid != item.dataid:
             raise BadInput(
                 f"{item.name} is no longer in its table, which holds {newest.dataid} now. Read "
@@ -96,13 +107,13 @@ class PythonRun(PipelineRun):
         run = self._claimed.run
         folder = os.path.join(self._facilities.staging.of_run(run), "tables", str(len(self._tables)))
         try:
-            [frame] = read_tables(tables, self._facilities.settings, folder, self._stop)
+            frames = read_tables(tables, self._facilities.settings, folder, self._stop)
         except InputMoved as error:
             raise InputMoved(
                 f"{error} The work waits until the run that publishes {dataset.name} ends: "
                 f"dataflow chunks {dataset.name}"
             ) from error
-        return frame
+        return Whole(tuple(reversed(frames))) if len(frames) > 1 else frames[0]
 
     def _call(self, run: JobRun) -> None:
         self._facilities.progress.show("running")
@@ -139,16 +150,20 @@ def _span_of(definition: JobDefinition, claimed: ClaimedRun) -> Span | None:
     return span_of(claimed.dataid, Grain(plan.grain), plan.timezone)
 
 
-def _name_of(item: InputChunk) -> str:
-    return str(JobInput(item.source.dataset.name, item.source.mapping))
+def _name_of(source: PlanInput) -> str:
+    return str(JobInput(source.dataset.name, source.mapping))
 
 
 def _facts_of(definition: JobDefinition, claimed: ClaimedRun, span: Span | None) -> Facts:
     sources = []
-    for item in claimed.prepared.inputs:
-        dataset = item.source.dataset
-        if not is_automatic(dataset.name):
-            sources.append(PinnedInput(_name_of(item), dataset.name, item.location, dataset.format))
+    for source in claimed.prepared.plan.inputs:
+        dataset = source.dataset
+        places = tuple(
+            [item.location for item in claimed.prepared.inputs if item.source.position == source.position]
+        )
+        if places and not is_automatic(dataset.name):
+            several = places if has_several(source) else ()
+            sources.append(PinnedInput(_name_of(source), dataset.name, places[-1], dataset.format, several))
     return Facts(
         job=definition.job,
         dataid=claimed.dataid,

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dataflow.actions.dataset_rules import is_automatic
+from dataflow.actions.input_rules import OF_JOB_GRAIN
 from dataflow.actions.locations import is_local
 from dataflow.actions.shell_names import shell_name
 from dataflow.config.project import get_working_dir
@@ -19,7 +20,7 @@ from dataflow.config.settings import load_config
 from dataflow.errors import BadInput
 from dataflow.model.grain import Grain
 from dataflow.model.location import Location, lake_location
-from dataflow.model.mapping import LATEST, SAME
+from dataflow.model.mapping import SAME, SEVERAL_WORDS, word_of
 from dataflow.model.records import JobInput
 from dataflow.model.wording import plural
 from dataflow.pipelines.declare.settings import PipelineSettings
@@ -160,16 +161,20 @@ def _read_facts(environ: Mapping[str, str]) -> Facts:
             f"{CONTEXT} names {path}, which cannot be read: {error}. Spark's driver must run where RunJob "
             "does: spark-submit --deploy-mode client."
         ) from error
-    sources = []
+    sources: dict[str, PinnedInput] = {}
     for item in found["inputs"]:
         dataset, location, format = item["dataset"], item["location"], _told(found, item, "format")
+        name = str(JobInput(dataset, item["mapping"]))
+        several: tuple[str, ...] = ()
+        if word_of(item["mapping"]) in SEVERAL_WORDS:
+            several = (*(sources[name].locations if name in sources else ()), location)
         if not is_automatic(dataset):
-            sources.append(PinnedInput(str(JobInput(dataset, item["mapping"])), dataset, location, format))
+            sources[name] = PinnedInput(name, dataset, location, format, several)
     return Facts(
         job=found["job"],
         dataid=found["dataid"],
         run_id=found["run_id"],
-        sources=tuple(sources),
+        sources=tuple(sources.values()),
         outputs={item["dataset"]: item["location"] for item in found["outputs"]},
         declared=None,
         span=_span(found),
@@ -178,16 +183,24 @@ def _read_facts(environ: Mapping[str, str]) -> Facts:
 
 
 def _span(found: dict[str, Any]) -> Span | None:
-    """The interval of the dataid, which has the grain of every input that is not `latest`."""
+    """The interval of the dataid, by an input that has the job's grain, or else an output."""
     for item in found["inputs"]:
-        if item["mapping"] != LATEST:
+        if word_of(item["mapping"]) in OF_JOB_GRAIN:
             grain = Grain(_told(found, item, "grain"))
             return span_of(found["dataid"], grain, _told(found, item, "timezone"))
+    for item in found["outputs"] if found["inputs"] else ():
+        output = item | {"mapping": SAME}
+        grain = Grain(_told(found, output, "grain"))
+        return span_of(found["dataid"], grain, _told(found, output, "timezone"))
     return None
 
 
 def _told(found: dict[str, Any], item: dict[str, Any], field: str) -> str:
     """The value of an input's variable in the run's environment."""
-    prefix = item["dataset"] if item["mapping"] == SAME else f"{item['dataset']}_{item['mapping']}"
-    value: str = found["environment"].get(shell_name(f"{prefix}_{field}"), "")
-    return value
+    word = word_of(item["mapping"])
+    plain, own = (shell_name(f"{item['dataset']}{part}_{field}") for part in ("", f"_{word}"))
+    told: dict[str, str] = found["environment"]
+    if word == SAME:
+        return told.get(plain, "")
+    # Of an input with several chunks it has the plain name, unless another use of the dataset does.
+    return told.get(own, told.get(plain, "") if word in SEVERAL_WORDS else "")

@@ -5,13 +5,13 @@ If all its datasets are in the target database, that database computes it; other
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from dataflow import failpoints
 from dataflow.actions.claim import pin_ready_chunks
 from dataflow.actions.locations import absolute_place
 from dataflow.actions.prepare import InputChunk
-from dataflow.model.records import PlanInput
+from dataflow.model.records import Pin, PlanInput
 from dataflow.model.wording import plural
 from dataflow.pipelines.declare.definitions import ViewDefinition
 from dataflow.pipelines.handover.records import Published, Target, TaskReport
@@ -28,6 +28,7 @@ from dataflow.pipelines.shape.statistics import Wanted
 from dataflow.pipelines.spark.frames import as_columns, column_types, run_sql
 from dataflow.pipelines.spark.tasks import run_over, tag_of
 from dataflow.pipelines.sql.translation import result_columns
+from dataflow.store.pins import has_several
 
 Stage = Callable[[Wanted], list[TaskReport]]
 SHOWN_CHUNKS = 100
@@ -44,7 +45,9 @@ class ViewRun(PipelineRun):
     def execute(self) -> None:
         definition, facilities = self._definition, self._facilities
         target = facilities.settings.get_connection(definition.target)
-        chunks = {item.source.dataset.name: item for item in self._claimed.prepared.inputs}
+        chunks: dict[str, list[InputChunk]] = {}
+        for item in self._claimed.prepared.inputs:
+            chunks.setdefault(item.source.dataset.name, []).append(item)
         inputs = tuple(self._plan_input(chunks[name]) for name in definition.reads)
         plan = plan_interval(definition, self._claimed.dataid, inputs, target, facilities.constants)
         self.log(plan.select)
@@ -52,9 +55,15 @@ class ViewRun(PipelineRun):
         if definition.materialized:  # the row count of a plain view depends on when it is read
             self._claimed.record_rows(definition.dataset, published.rows)
 
-    def _plan_input(self, item: InputChunk) -> PlannedInput:
+    def _plan_input(self, items: list[InputChunk]) -> PlannedInput:
         """A dataset at the version, or versions, that this run has pinned."""
-        chunks = self._pin_all(item.source) if is_read_whole(item.source) else None
+        item = items[-1]
+        chunks: dict[str, str] | None = None
+        if has_several(item.source):
+            chunks = {each.dataid: each.location for each in items}
+            self._log_chunks(item.source, [each.pin for each in items if each.pin])
+        elif is_read_whole(item.source):
+            chunks = self._pin_all(item.source)
         return plan_input(self._facilities.store, item.source, item, chunks)
 
     def _compute_there(self, plan: IntervalPlan) -> Published:
@@ -124,10 +133,14 @@ class ViewRun(PipelineRun):
 
         None is purged meanwhile, and publishing one again makes the result stale.
         """
-        prepared, name = self._claimed.prepared, source.dataset.name
+        prepared = self._claimed.prepared
         pins = pin_ready_chunks(self._facilities.store, prepared.plan, prepared.run, source)
+        self._log_chunks(source, pins)
+        return {pin.dataid: absolute_place(pin.location, prepared.project_dir) for pin in pins}
+
+    def _log_chunks(self, source: PlanInput, pins: Sequence[Pin]) -> None:
         versions = [f"{pin.dataid}@{pin.version}" for pin in pins]
         if len(versions) > SHOWN_CHUNKS:
             versions[SHOWN_CHUNKS // 2 : -SHOWN_CHUNKS // 2] = ["…"]
-        self.log(f"reads {len(pins)} {plural(len(pins), 'chunk')} of {name}: {' '.join(versions)}")
-        return {pin.dataid: absolute_place(pin.location, prepared.project_dir) for pin in pins}
+        count = f"{len(pins)} {plural(len(pins), 'chunk')}"
+        self.log(f"reads {count} of {source.dataset.name}: {' '.join(versions)}")

@@ -23,6 +23,7 @@ from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.lake.published_files import is_read_whole
 from dataflow.pipelines.register.interval_plan import IntervalPlan, PlannedInput, plan_input, plan_interval
 from dataflow.pipelines.register.pipeline_jobs import call_for, register_pipelines
+from dataflow.store.pins import has_several
 from dataflow.store.store import Store
 
 SHOWN_OPEN = 100
@@ -121,15 +122,23 @@ def _plan(store: Store, definition: Definition, plan: Plan, scene: Scene, dataid
     """The plan of a run claimed now."""
     target = scene.settings.get_place(definition.target)
     case = WorkCase(store, scene.config, plan, dataid, scene.is_dead)
-    pinned = {item.source.dataset.name: item for item in list_input_chunks(case) if item.pin is not None}
+    pinned: dict[str, list[InputChunk]] = {}
+    for item in list_input_chunks(case):
+        if item.pin is not None:
+            pinned.setdefault(item.source.dataset.name, []).append(item)
     sources = {source.dataset.name: source for source in plan.inputs}
-    inputs = tuple(_plan_input(store, sources[name], pinned.get(name), scene) for name in definition.reads)
+    inputs = tuple(
+        _plan_input(store, sources[name], pinned.get(name, []), scene) for name in definition.reads
+    )
     return plan_interval(definition, dataid, inputs, target, scene.catalog.constants)
 
 
-def _plan_input(store: Store, source: PlanInput, item: InputChunk | None, scene: Scene) -> PlannedInput:
+def _plan_input(store: Store, source: PlanInput, items: list[InputChunk], scene: Scene) -> PlannedInput:
     maker = scene.catalog.find_maker(source.dataset.name)
     declared = maker.declared_columns if maker else None
+    item = items[-1] if items else None
+    if has_several(source):
+        return plan_input(store, source, item, {each.dataid: each.location for each in items}, declared)
     if not is_read_whole(source):
         return plan_input(store, source, item, None, declared)
     ready = [chunk for chunk in store.read.list_published(source.dataset_id) if not chunk.stale]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dataflow.errors import BadInput
 from dataflow.model.location import Location
-from dataflow.pipelines.lake.manifest import DATAID, Frame, Whole, read_frame
+from dataflow.pipelines.lake.manifest import DATAID, Frame, Whole, put_together, read_frame
 from dataflow.pipelines.shape.sql_types import parse_sql_type
 from dataflow.pipelines.sql.translation import Translated, translate
 
@@ -179,6 +179,11 @@ def is_frame(value: Any) -> bool:
     from pyspark.sql import DataFrame
 
     return isinstance(value, DataFrame)
+
+
+def open_places(session: SparkSession, locations: Sequence[str]) -> DataFrame:
+    """The rows of chunks in the lake, oldest first, as one frame; each row has its chunk in `dataid`."""
+    return open_whole(session, put_together(map(read_frame, reversed(locations))))
 
 
 def open_place(session: SparkSession, location: str) -> DataFrame:

@@ -1,6 +1,6 @@
 -- name: look
 -- The job, and whether anything must be done before a claim: a calendar is due, a lease has lapsed, a wait is over; a
--- lease or a wait ends later than it can, because the clock was set back.
+-- lease or a wait ends later than it can, because the clock was set back; a deadline for complete inputs has passed.
 SELECT j.hold, j.ordered, j.max_running, j.lease_seconds, j.grace_seconds, j.retries, j.revision, j.script_path,
        EXISTS (SELECT 1 FROM job_input i JOIN calendar c ON c.dataset_id = i.dataset_id
                WHERE i.job_id = j.job_id AND c.due_at <= $due_now),
@@ -15,7 +15,8 @@ SELECT j.hold, j.ordered, j.max_running, j.lease_seconds, j.grace_seconds, j.ret
        EXISTS (SELECT 1 FROM work w WHERE w.job_id = j.job_id AND w.not_before IS NOT NULL
                AND w.not_before_clock < $clock_id)
        OR EXISTS (SELECT 1 FROM work w WHERE w.job_id = j.job_id AND w.not_before IS NOT NULL
-                  AND w.not_before_clock > $clock_id)
+                  AND w.not_before_clock > $clock_id),
+       EXISTS (SELECT 1 FROM work_deadline d WHERE d.job_id = j.job_id AND d.deadline <= $due_now)
 FROM job j
 WHERE j.job_id = :job_id
 
@@ -284,7 +285,7 @@ WHERE run_id > (SELECT max(run_id) FROM run) - 100000 AND token = :token AND end
 SELECT i.position, i.chunk_id, c.dataid, i.version, c.location, c.size, c.checked, c.dirty_run_id
 FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
 WHERE i.run_id = :run_id
-ORDER BY i.position
+ORDER BY i.position, c.sort_key
 
 -- name: renew
 -- One statement for all runs of a process; a lapsed lease cannot be renewed, an ended run neither.

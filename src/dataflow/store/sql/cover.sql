@@ -9,8 +9,9 @@ SELECT 1 FROM job_input WHERE job_id = :job_id ORDER BY position FOR UPDATE
 SELECT newest, reach FROM job_input WHERE job_id = :job_id AND position = :position
 
 -- name: reaches
--- What is kept about a job's inputs mapped `latest`.
-SELECT position, newest, reach FROM job_input WHERE job_id = :job_id AND mapping = 'latest' ORDER BY position
+-- What is kept about a job's inputs mapped `latest` or `all`.
+SELECT position, newest, reach FROM job_input
+WHERE job_id = :job_id AND mapping IN ('latest', 'all') ORDER BY position
 
 -- name: newest_ready
 -- The newest ready chunk of a dataset before a place in order. What is after that place is known not to be ready, so

@@ -21,18 +21,22 @@ SELECT 1 FROM work WHERE work_id = :work_id FOR UPDATE
 
 -- name: count_moved_pins
 -- Inputs that are no longer what the run read, and such as are there by now but were not read: the run was forced
--- without them, or the job has got other inputs since its claim.
+-- without them, or the job has got other inputs since its claim. And how many inputs have several chunks, of which the
+-- caller has to ask.
 SELECT (SELECT count(*) FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
         WHERE i.run_id = :run_id
           AND (c.version <> i.version OR c.withdrawn OR c.stale OR c.dirty_run_id IS NOT NULL))
      + (SELECT count(*) FROM run r
         JOIN work_input x ON x.work_id = r.work_id AND x.needed > 0 AND x.present >= x.needed
         JOIN job_input j ON j.job_id = r.job_id AND j.position = x.position
+             AND j.mapping IN ('same', 'previous', 'latest')
         WHERE r.run_id = :run_id AND NOT EXISTS (
             SELECT 1 FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
             WHERE i.run_id = r.run_id AND i.position = x.position AND c.dataset_id = j.dataset_id
               AND CASE j.mapping WHEN 'same' THEN c.dataid = r.dataid
-                                 WHEN 'previous' THEN c.dataid <> r.dataid ELSE TRUE END))
+                                 WHEN 'previous' THEN c.dataid <> r.dataid ELSE TRUE END)),
+       (SELECT count(*) FROM run r JOIN job_input j ON j.job_id = r.job_id
+        WHERE r.run_id = :run_id AND j.mapping NOT IN ('same', 'previous', 'latest'))
 
 -- name: count_newer_inputs
 -- Inputs that have a newer version than the run read.

@@ -8,8 +8,11 @@ SELECT 1 FROM dataset WHERE dataset_id = ANY(:dataset_ids) ORDER BY dataset_id F
 SELECT i.dataset_id, i.job_id, i.position, i.mapping, j.name, j.start_at, j.grain, j.grain_timezone,
        (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id),
        (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id AND x.mapping = 'previous'),
-       (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id AND x.mapping = 'latest'),
-       d.grain, d.timezone, j.days, i.days
+       (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id AND x.mapping IN ('latest', 'all')),
+       d.grain, d.timezone, j.days, i.days,
+       (SELECT count(*) FROM job_input x
+        WHERE x.job_id = i.job_id AND x.mapping NOT IN ('same', 'previous', 'latest', 'all')),
+       i.rule
 FROM job_input i
 JOIN job j ON j.job_id = i.job_id
 JOIN dataset d ON d.dataset_id = i.dataset_id

@@ -1,6 +1,7 @@
 -- name: chunks
--- Chunks of a dataset in order with the status people see.
-SELECT d.name, s.dataid, s.status, s.version, s.modified_at, s.location, s.chunk_id
+-- Chunks of a dataset in order with the status people see, and how many chunks its run did without.
+SELECT d.name, s.dataid, s.status, s.version, s.modified_at, s.location, s.chunk_id,
+       coalesce((SELECT r.lacked FROM chunk c JOIN run r ON r.run_id = c.run_id WHERE c.chunk_id = s.chunk_id), 0)
 FROM chunk_status s JOIN dataset d ON d.dataset_id = s.dataset_id
 WHERE s.dataset_id = :dataset_id AND s.sort_key >= :first AND s.sort_key <= :last
   AND (:status = '' OR s.status = :status)

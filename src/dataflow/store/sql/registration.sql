@@ -106,9 +106,9 @@ DELETE FROM job_output WHERE job_id IN (SELECT ids.id FROM $ids)
 DELETE FROM job_output WHERE dataset_id = :dataset_id
 
 -- name: insert_inputs
-INSERT INTO job_input (job_id, position, dataset_id, mapping, days)
+INSERT INTO job_input (job_id, position, dataset_id, mapping, days, rule)
 SELECT CAST(value ->> 'job_id' AS bigint), CAST(value ->> 'position' AS integer), CAST(value ->> 'dataset_id' AS bigint),
-       value ->> 'mapping', value ->> 'days'
+       value ->> 'mapping', value ->> 'days', value ->> 'rule'
 FROM $records
 
 -- name: insert_outputs
@@ -141,7 +141,7 @@ SELECT name FROM dataset ORDER BY name
 
 -- name: job_inputs
 -- The inputs of some jobs, each with its dataset.
-SELECT i.job_id, i.position, i.dataset_id, i.mapping, i.days, d.name, d.hostname, d."database", d.schemaname,
+SELECT i.job_id, i.position, i.dataset_id, i.mapping, i.days, i.rule, d.name, d.hostname, d."database", d.schemaname,
        d.tablename, d.username, d.encryptedpass, d.location, d.format, d.grain, d.timezone, d.mode, d.options
 FROM job_input i JOIN dataset d ON d.dataset_id = i.dataset_id
 WHERE i.job_id IN (SELECT ids.id FROM $ids) ORDER BY i.job_id, i.position
@@ -175,16 +175,18 @@ SELECT j.name FROM reached JOIN job j ON j.job_id = reached.job_id ORDER BY j.na
 
 -- name: job_feeds
 -- What the jobs downstream of some datasets read and produce: who might wait for itself. A `previous` input waits for
--- nothing.
+-- nothing, nor does a window that ends before the work's own dataid.
 WITH RECURSIVE reached (job_id) AS (
-    SELECT job_id FROM job_input WHERE mapping <> 'previous' AND dataset_id IN (SELECT ids.id FROM $ids)
+    SELECT job_id FROM job_input
+    WHERE mapping <> 'previous' AND mapping NOT LIKE 'window(%, -%' AND dataset_id IN (SELECT ids.id FROM $ids)
     UNION
     SELECT i.job_id FROM reached
     JOIN job_output o ON o.job_id = reached.job_id
-    JOIN job_input i ON i.dataset_id = o.dataset_id AND i.mapping <> 'previous')
+    JOIN job_input i ON i.dataset_id = o.dataset_id
+         AND i.mapping <> 'previous' AND i.mapping NOT LIKE 'window(%, -%')
 SELECT j.name, d.name, TRUE FROM reached
 JOIN job j ON j.job_id = reached.job_id
-JOIN job_input i ON i.job_id = j.job_id AND i.mapping <> 'previous'
+JOIN job_input i ON i.job_id = j.job_id AND i.mapping <> 'previous' AND i.mapping NOT LIKE 'window(%, -%'
 JOIN dataset d ON d.dataset_id = i.dataset_id
 UNION ALL
 SELECT j.name, d.name, FALSE FROM reached
@@ -254,7 +256,7 @@ DELETE FROM work_input WHERE work_id IN (SELECT work_id FROM work WHERE job_id =
 
 -- name: insert_work_inputs
 INSERT INTO work_input (work_id, position, needed, present)
-SELECT w.work_id, i.position, 1, CASE WHEN i.mapping = 'latest' AND w.sort_key <= i.reach THEN 1 ELSE 0 END
+SELECT w.work_id, i.position, 1, CASE WHEN i.mapping IN ('latest', 'all') AND w.sort_key <= i.reach THEN 1 ELSE 0 END
 FROM work w JOIN job_input i ON i.job_id = w.job_id
 WHERE w.job_id = :job_id
 
@@ -278,13 +280,13 @@ WHERE job_id = :job_id AND state = 'WAITING' AND run_id = 0 AND NOT hold
   AND dataid IN (SELECT batch.dataid FROM $batch)
 
 -- name: delete_uncalled_inputs
--- The latest chunk may be present, but it calls for no work.
+-- The latest chunk or all chunks may be present, but they call for no work.
 DELETE FROM work_input WHERE work_id IN (
     SELECT w.work_id FROM work w
     WHERE w.job_id = :job_id AND w.state = 'WAITING' AND w.run_id = 0 AND NOT w.hold
       AND NOT EXISTS (SELECT 1 FROM work_input x
                       JOIN job_input i ON i.job_id = w.job_id AND i.position = x.position
-                      WHERE x.work_id = w.work_id AND x.present > 0 AND i.mapping <> 'latest'))
+                      WHERE x.work_id = w.work_id AND x.present > 0 AND i.mapping NOT IN ('latest', 'all')))
 
 -- name: delete_uncalled
 -- Work that no present chunk calls for and nobody ever ran or holds: a hold outlasts a chunk that goes and comes.
