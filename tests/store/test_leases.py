@@ -10,7 +10,6 @@ from dataflow import errors
 from dataflow.model.record import replace
 from dataflow.model.records import Run
 from dataflow.model.status import RunOutcome, WorkState
-from dataflow.store.leases import MAX_LOSSES
 from tests.store.world import LEASE_SECONDS, World, make_request
 
 
@@ -181,7 +180,7 @@ def test_reporting_a_live_run_killed_does_not_free_it(world: World, run: Run) ->
 
 
 def test_work_whose_runs_keep_dying_backs_off_and_finally_fails(world: World) -> None:
-    world.chain("raw", "clean", retries=3)
+    world.chain("raw", "clean", retries=3, max_crashes=10)
     world.ready("raw", "1")
     for loss, wait in enumerate([0, 10, 20, 40, 80, 160, 320, 600, 600], start=1):
         world.take("to_clean")
@@ -196,7 +195,7 @@ def test_work_whose_runs_keep_dying_backs_off_and_finally_fails(world: World) ->
     world.advance(LEASE_SECONDS)
     assert not world.claim("to_clean")
     work = world.work("to_clean", "1")
-    assert (work.state, work.losses) == (WorkState.FAILED, MAX_LOSSES)
+    assert (work.state, work.losses) == (WorkState.FAILED, 10)
 
 
 def test_a_lost_run_whose_input_was_withdrawn_leaves_the_work_waiting_for_it(world: World, run: Run) -> None:
