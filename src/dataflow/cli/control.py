@@ -79,8 +79,8 @@ def _say_if_declared(context: Context, plan: Plan, number: int) -> None:
     job = declared.get(plan.job.name)
     if job is not None and job.max_running != number:
         context.say(
-            f"{PROJECT_FILE} declares max_running = {job.max_running} for job {job.name}. Change it there too, "
-            "or the next dataflow apply restores it."
+            f"{PROJECT_FILE} declares max_running = {job.max_running} for job {job.name}. Change it there "
+            "too, or the next dataflow apply restores it."
         )
 
 

@@ -24,8 +24,9 @@ _SHARED = {
       WHERE x.work_id = w.work_id AND x.present < x.needed
         AND (NOT c.catchup OR c.due_at IS NULL OR c.due_at > $now_seconds)
         AND w.sort_key < (SELECT max(k.sort_key) FROM chunk k WHERE k.dataset_id = c.dataset_id))""",
-    "longest_wait": """$greatest(600, j.lease_seconds, CASE WHEN j.retries > 0
-        THEN 1.2 * $greatest(j.retry_delay_seconds, j.retry_max_delay_seconds) ELSE 0 END)""",
+    "longest_wait": """$greatest(600, j.lease_seconds, 1.2 * $greatest(j.retry_delay_seconds, $least(
+        j.retry_max_delay_seconds,
+        j.retry_delay_seconds * power(j.retry_backoff, $least(j.retries, 60) - 1))))""",
     "paced": """paced (job_id, calendar_id, grain) AS (
     SELECT j.job_id, d.dataset_id, d.grain FROM calendar c
     JOIN dataset d ON d.dataset_id = c.dataset_id
