@@ -132,12 +132,14 @@ def test_a_pool_that_a_job_names_cannot_be_removed(world: World) -> None:
 
 def test_the_reads_say_who_uses_a_pool(world: World) -> None:
     prepared(world)
+    world.pool("lake", 1)
+    world.job("alone", ["raw"], pool="lake")
     load, extract = world.take("load"), world.take("extract")
     world.take("alone")
     uses = [(use.job, use.run_id) for use in world.store.read.list_pool_uses("warehouse")]
     assert uses == [("load", load.run_id), ("extract", extract.run_id)]
     assert world.store.read.list_pool_jobs("warehouse") == ["extract", "load"]
-    assert (world.store.read.find_pool_size("warehouse"), world.store.read.find_pool_size("lake")) == (
+    assert (world.store.read.find_pool_size("warehouse"), world.store.read.find_pool_size("none")) == (
         2,
         None,
     )
