@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from dataflow import errors
@@ -15,7 +17,7 @@ from tests.store.test_costs import FEW_PAGES, pages_of
 from tests.store.world import LEASE_SECONDS, PATIENCE_SECONDS, World, make_request
 
 
-def prepared(world: World, **fields: object) -> None:
+def prepared(world: World, **fields: Any) -> None:
     world.chain("raw", "clean", "report", **fields)
     world.ready("raw", *map(str, range(1, 6)))
 
@@ -98,7 +100,7 @@ def test_a_claim_that_looked_before_a_pause_gives_nothing_after_it(postgres_worl
 @pytest.mark.parametrize("where", [{}, {"dataid": "400"}])
 @pytest.mark.parametrize("order", ["oldest", "newest"])
 def test_a_pause_returns_when_the_claims_under_way_have_committed(
-    postgres_world: World, where: dict[str, str], order: str
+    postgres_world: World, where: dict[str, Any], order: str
 ) -> None:
     world = postgres_world
     world.chain("raw", "clean", order=order)
@@ -108,7 +110,7 @@ def test_a_pause_returns_when_the_claims_under_way_have_committed(
 
 
 @pytest.mark.parametrize("where", [{}, {"dataid": "400"}])
-def test_a_hold_of_a_job_waits_for_any_claim_under_way(postgres_world: World, where: dict[str, str]) -> None:
+def test_a_hold_of_a_job_waits_for_any_claim_under_way(postgres_world: World, where: dict[str, Any]) -> None:
     world = postgres_world
     world.chain("raw", "clean", order="newest")
     world.ready("raw", *map(str, range(500)))

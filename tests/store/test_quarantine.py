@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from dataflow.model.status import RunOutcome, WorkState
@@ -21,7 +23,7 @@ def crash(world: World, times: int, dataid: str = "1") -> list[int]:
     return runs
 
 
-def prepared(world: World, **fields: int) -> None:
+def prepared(world: World, **fields: Any) -> None:
     world.chain("raw", "clean", **{"max_crashes": 3} | fields)
     world.ready("raw", "1")
 

@@ -306,7 +306,7 @@ class Handoff(RuleBasedStateMachine):
         if work.wait_until is not None and work.runs and work.runs[-1].run_id == run.run_id:
             seconds = self.world.work(run.job, run.dataid).wait_seconds
             assert seconds == pytest.approx(RETRY_DELAY_SECONDS * 2 ** (work.attempts - 1), rel=0.21)
-            work.wait_until = self.oracle.now + seconds
+            work.wait_until = self.oracle.now + (seconds or 0)
 
     def _given(self, run: Run, claimant: str) -> None:
         assert run.run_id > max(self.oracle.runs, default=0)
