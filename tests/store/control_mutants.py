@@ -115,6 +115,11 @@ CONTROL_LOCKS = [
         control.test_scaling_returns_when_the_claims_under_way_have_committed,
     ),
     Mutant(
+        "operate.wait_briefly",
+        EVERYTHING,
+        control.test_a_pause_that_waits_for_one_claim_does_not_stop_the_others_for_long,
+    ),
+    Mutant(
         "control.scale",
         "revision = revision + 1, ",
         lambda w: control.test_a_claim_that_looked_before_a_job_was_scaled_keeps_the_new_limit(w, 9),

@@ -121,6 +121,25 @@ def test_a_hold_of_a_job_waits_for_any_claim_under_way(postgres_world: World, wh
     )
 
 
+def test_a_pause_that_waits_for_one_claim_does_not_stop_the_others_for_long(postgres_world: World) -> None:
+    world = postgres_world
+    prepared(world)
+    world.do("to_clean", "1")
+    slow = Pausing(world.store.database.separate(PATIENCE_SECONDS))
+    claiming, holding, other = world.beside(slow), world.beside(), world.beside()
+    one = Beside(slow, lambda: len(claiming.claim("to_clean")))
+    slow.pause.wait()
+    two = Beside(holding.store.database, lambda: holding.hold("to_clean"))
+    assert two.wait_until_blocked()
+    three = Beside(other.store.database, lambda: len(other.claim("to_report")))
+    three._thread.join(10)
+    assert not three._thread.is_alive(), "it waits with the hold for the slow claim"
+    slow.pause.go()
+    assert (one.result(), two.result(), three.result()) == (1, 1, 1)
+    for opened in (claiming, holding, other):
+        opened.close()
+
+
 # one job is scaled
 
 

@@ -274,7 +274,12 @@ class Store:
 
     def _await_claims(self) -> None:
         """Wait for claims that started before a change, in a separate transaction; later ones see it."""
-        self.database.write(lambda tx: tx.lock("operate.await_claims"))
+
+        def verb(tx: Transaction) -> None:
+            tx.lock("operate.wait_briefly")
+            tx.lock("operate.await_claims")
+
+        self.database.write(verb)
 
     def cancel(self, run_id: int, why: str) -> dict[str, Any]:
         """Revoke a run."""

@@ -31,6 +31,10 @@ WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch) AND hold 
 -- name: hold_job
 UPDATE job SET hold = :hold, modified_at = $now_at WHERE job_id = :job_id AND hold <> :hold
 
+-- name: wait_briefly
+-- Later claims queue behind who waits for those under way: only for a moment, then it tries again (PostgreSQL only).
+SELECT set_config('lock_timeout', '200ms', TRUE)
+
 -- name: await_claims
 -- Claims under way share this lock from their first statement; once it is to be had, each has committed (PostgreSQL only).
 SELECT pg_advisory_xact_lock(hashtext('dataflow claim'), 'work'::regclass::oid::integer)
