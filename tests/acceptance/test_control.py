@@ -58,7 +58,7 @@ def test_no_run_starts_after_pause_has_returned(flow: Flow) -> None:
     runs = len(flow.runs())
     assert "Paused everything" in paused.stderr and "To resume: dataflow resume" in paused.stderr
     for drain in drains:
-        assert finish(drain)[0] == 0
+        assert finish(drain, timeout=120)[0] == 0
     assert len(flow.runs()) == runs
     assert set(flow.outcomes()) == {"DONE"}, "a pause ends no run"
     said = flow.runjob("--waiting-exit-code", "75", "loadbob.sh", code=75).stderr
@@ -106,14 +106,12 @@ def test_a_drain_obeys_a_new_limit_at_once_and_ends_no_run(flow: Flow) -> None:
     said = flow.dataflow("scale", "loadbob", "1").stderr
     assert "Job loadbob now has a limit of 1 run at a time (was no limit)." in said
     assert "dataflow.toml declares max_running = 0 for job loadbob" in said
-    at = time.time_ns()
-    count = len(flow.runs())
-    wait_until(lambda: len(flow.runs()) > count + 3)
-    flow.dataflow("scale", "loadbob", "0")
+    first = flow.runs()[-1].run_id + 1
+    wait_until(lambda: flow.runs()[-1].run_id > first + 3)
     drain.send_signal(signal.SIGTERM)
-    finish(drain)
-    later = [line for line in flow.lines() if int(line.split()[1]) > at + 1_000_000_000]
-    assert most_at_once(later) <= 2, "one, and one that was cut off at the edge"
+    finish(drain, timeout=120)
+    later = [line for line in flow.lines() if int(line.split()[2]) >= first]
+    assert most_at_once(later) == 1
     assert set(flow.outcomes()) <= {"DONE", "INTERRUPTED"}
 
 
@@ -136,9 +134,9 @@ def test_a_pool_is_neither_exceeded_nor_leaked_when_its_processes_are_killed(flo
     os.kill(first.pid, signal.SIGKILL)
     first.wait()
     for job in ("load", "extract"):
-        flow.repeat_until_done("--drain", "-j", "3", f"{job}.sh", job=job, limit_seconds=90, code=None)
-    finish(other)
-    assert most_at_once(flow.lines()) == 2
+        flow.repeat_until_done("--drain", "-j", "3", f"{job}.sh", job=job, limit_seconds=180, code=None)
+    finish(other, timeout=120)
+    assert most_at_once(flow.lines()) <= 2
     assert flow.json("pool", "list")[0]["running"] == 0
 
 
@@ -208,8 +206,10 @@ def test_a_final_exit_code_is_not_retried(flow: Flow, code: int) -> None:
 def test_a_chunk_that_kills_its_worker_is_quarantined_and_the_others_go_on(flow: Flow) -> None:
     flow.declare(ONE_JOB + "max_crashes = 2\n")
     flow.ready("bobin", "1", "2", "3")
-    flow.script("loadbob.sh", 'echo "chunk $dataid"; test "$dataid" != 1 || kill -9 $PPID; sleep 0.1')
-    until = time.monotonic() + 90
+    flow.script(
+        "loadbob.sh", 'echo "chunk $dataid"; test "$dataid" != 1 || { sleep 0.5; kill -9 $PPID; sleep 1; }'
+    )
+    until = time.monotonic() + 180
     while "FAILED" not in flow.states().values():
         assert time.monotonic() < until, flow.states()
         flow.runjob("--drain", "loadbob.sh", code=None)
