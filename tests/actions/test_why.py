@@ -347,9 +347,9 @@ def test_a_retry_says_how_long_it_waits_and_what_failed(world: World) -> None:
     world.ready("raw", "1.0")
     world.do("to_clean", None, RunOutcome.FAILED, exit_code=1, reason="It exited with 1.")
     found = ask(world, "to_clean")
-    assert found.verdict.startswith("PENDING: It exited with 1; the next attempt is in 1")
+    assert found.verdict.startswith("PENDING: It exited with 1; the next attempt is in ")
     assert answers(found)["safe"] == "yes"
-    world.advance(121)
+    world.advance(145)
     told = "PENDING: It exited with 1; nothing blocks it, and the next RunJob takes it"
     assert ask(world, "to_clean").verdict == told
 
@@ -681,7 +681,7 @@ def test_a_retry_whose_wait_is_over_comes_before_an_ended_interval(world: World)
     world.do("yearly", "2020", RunOutcome.FAILED, reason="x")
     add_job(world.store, replace(job, retry_delay_seconds=60, end="2022"))
     assert ask(world, "yearly").dataid == "2021"
-    world.advance(61)
+    world.advance(73)
     assert ask(world, "yearly").dataid == "2020"
     add_due_intervals(world.store, world.plan("yearly"))
     assert world.take("yearly").dataid == "2020"
@@ -750,7 +750,10 @@ def test_why_says_of_any_work_what_a_claim_would_do(world: World, seed: int) -> 
     world.job("limited", ["b"], max_running=1)
     world.dataset("e")
     world.job("ordered", ["a", "c"], ["e"], ordered=True)
-    jobs = ("to_b", "to_c", "limited", "ordered")
+    world.pool("warehouse", 2)
+    world.job("pooled", ["a"], pool="warehouse", order="newest", max_crashes=2)
+    world.job("beside", ["b"], pool="warehouse")
+    jobs = ("to_b", "to_c", "limited", "ordered", "pooled", "beside")
     dataids = ("1", "2", "3")
     for _ in range(25):
         _move(world, chance, jobs, dataids)
@@ -761,7 +764,7 @@ def test_why_says_of_any_work_what_a_claim_would_do(world: World, seed: int) -> 
 
 def _move(world: World, chance: random.Random, jobs: tuple[str, ...], dataids: tuple[str, ...]) -> None:
     job, dataid = chance.choice(jobs), chance.choice(dataids)
-    move = chance.randrange(9)
+    move = chance.randrange(11)
     if move <= 1:
         world.ready("a", dataid, again=chance.random() < 0.3)
     elif move == 2:
@@ -777,6 +780,10 @@ def _move(world: World, chance: random.Random, jobs: tuple[str, ...], dataids: t
         world.hold(job) if chance.random() < 0.5 else world.release(job)
     elif move == 8:
         world.advance(chance.choice([30, 60, 400]))
+    elif move == 9:
+        world.pause() if chance.random() < 0.3 else world.resume()
+    elif move == 10:
+        world.pool("warehouse", chance.randrange(1, 4))
 
 
 def _compare(world: World, job: str, dataid: str) -> None:

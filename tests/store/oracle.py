@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 LEASE_SECONDS = 2000
 RETRY_DELAY_SECONDS = 1000
 RETURN_DELAY_SECONDS = 30
-MAX_LOSSES = 10
+MAX_LOSSES = 5
 
 
 class Refused(Exception):

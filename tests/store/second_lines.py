@@ -23,7 +23,7 @@ ENDINGS: dict[str, dict[str, Any]] = {
     "finish.work_failed": {"reason": "", "retries": 0, "retry_delay_seconds": 0.0},
     "finish.work_ended": {"reason": "", "state": "FAILED"},
     "finish.work_returned": {"reason": "", "delay_seconds": 0.0},
-    "claim.free_work": {"reason": "", "max_losses": 10, "delay_seconds": 5.0},
+    "claim.free_work": {"reason": "", "max_crashes": 10, "delay_seconds": 5.0},
     "operate.revoke_work": {"reason": "", "state": "FAILED"},
 }
 """The statements that take work from a run, with their other parameters."""

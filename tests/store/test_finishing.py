@@ -24,10 +24,11 @@ def test_a_failed_attempt_is_retried_after_the_delay_while_attempts_are_left(wor
         assert world.finish(run, RunOutcome.FAILED, exit_code=3, reason="exit 3") is WorkState.WAITING
         work = world.work("to_clean", "1")
         assert (work.attempts, work.reason) == (attempt, "exit 3")
-        assert work.wait_seconds == pytest.approx(60, abs=5)
-        world.advance(54)
+        delay = 60 * 2 ** (attempt - 1)
+        assert work.wait_seconds == pytest.approx(delay, rel=0.2, abs=5)
+        world.advance(0.8 * delay - 6)
         assert not world.claim("to_clean")
-        world.advance(6)
+        world.advance(0.4 * delay + 6)
     assert world.finish(world.take("to_clean"), RunOutcome.FAILED) is WorkState.FAILED
     world.advance(10_000)
     assert not world.claim("to_clean")
@@ -105,7 +106,7 @@ def test_a_new_version_published_while_a_run_failed_is_tried(
 ) -> None:
     prepared(world, retries=1)
     world.do("to_clean", outcome=RunOutcome.FAILED)
-    world.advance(60)
+    world.advance(72)
     run = world.take("to_clean")
     assert (run.attempt, run.pins[0].version) == (2, 1)
     world.ready("raw", "1", again=True)
@@ -141,7 +142,7 @@ def test_a_wait_that_is_over_does_not_replace_a_missing_input(world: World) -> N
     run = world.take("to_clean")
     world.withdraw("raw", "1")
     world.finish(run, RunOutcome.FAILED)
-    world.advance(60)
+    world.advance(72)
     assert not world.claim("to_clean")
     world.ready("raw", "1")
     world.take("to_clean", "1")
@@ -151,9 +152,9 @@ def test_a_wait_that_is_over_ends_no_other_wait(world: World) -> None:
     world.chain("raw", "clean", retries=1, retry_delay_seconds=60)
     world.ready("raw", "1", "2")
     world.do("to_clean", "1", RunOutcome.FAILED)
-    world.advance(30)
+    world.advance(40)
     world.do("to_clean", "2", RunOutcome.FAILED)
-    world.advance(30)
+    world.advance(32)
     assert world.drain("to_clean") == ["1"]
 
 
@@ -171,10 +172,10 @@ def test_a_wall_clock_that_was_wrong_does_not_change_the_length_of_a_wait(
     clock.ahead = ahead
     sqlite_world.do("to_clean", outcome=outcome, delay_seconds=2.0)
     clock.ahead = 0.0
-    assert sqlite_world.work("to_clean", "1").wait_seconds == 2.0
+    assert sqlite_world.work("to_clean", "1").wait_seconds == pytest.approx(2.0, rel=0.2)
     sqlite_world.advance(1)
     assert not sqlite_world.claim("to_clean")
-    sqlite_world.advance(1)
+    sqlite_world.advance(1.4)
     sqlite_world.take("to_clean", "1")
 
 
@@ -196,7 +197,7 @@ def test_an_input_published_again_does_not_shorten_a_wait(world: World) -> None:
     world.withdraw("raw", "1")
     world.ready("raw", "1")
     assert not world.claim("to_clean")
-    world.advance(60)
+    world.advance(72)
     world.take("to_clean", "1")
 
 

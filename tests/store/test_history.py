@@ -60,7 +60,7 @@ def test_the_age_of_work_counts_from_when_it_was_created(world: World) -> None:
     first = called_at()
     for _ in range(3):
         world.do("to_clean", outcome=RunOutcome.FAILED)
-        world.advance(60)
+        world.advance(300)
         assert not world.claim("to_clean", dataid="none")
     world.withdraw("raw", "1")
     assert called_at() == first

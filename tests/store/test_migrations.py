@@ -6,11 +6,12 @@ import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from dataflow import errors
+from dataflow.model.record import replace
 from dataflow.model.status import RunOutcome
 from dataflow.store.opener import open_database
 from dataflow.store.postgres import PostgresDatabase
@@ -21,6 +22,26 @@ from tests.store.world import SCHEMA, World
 
 if TYPE_CHECKING:
     from dataflow.store.database import Database
+
+
+BEFORE_CONTROL = [
+    "DROP TABLE pool",
+    "DROP TABLE pause",
+    "DROP INDEX job_pool",
+    "ALTER TABLE work DROP COLUMN quarantined",
+    *[
+        f"ALTER TABLE job DROP COLUMN {name}"
+        for name in (
+            *("pool", "claim_order", "retry_backoff", "retry_max_delay_seconds"),
+            *("final_exit_codes", "max_crashes"),
+        )
+    ],
+]
+"""Takes a store back to before pools, pauses and quarantine."""
+DEFAULTS_OF_CONTROL: dict[str, Any] = {
+    **{"pool": "", "order": "oldest", "retry_backoff": 2.0, "retry_max_delay_seconds": 3600.0},
+    **{"final_exit_codes": (), "max_crashes": 5},
+}
 
 
 def test_migrations_are_numbered_without_gaps_up_to_the_schema_version() -> None:
@@ -120,6 +141,8 @@ def test_upgrading_an_older_schema_keeps_the_data(tmp_path: Path, postgres_url: 
         world.poke("ALTER TABLE work DROP COLUMN not_before_clock")
         world.poke("ALTER TABLE work DROP COLUMN called_run_id")
         world.poke("ALTER TABLE job DROP COLUMN timeout_seconds")
+        for statement in BEFORE_CONTROL:
+            world.poke(statement)
         world.poke("UPDATE job SET script_path = 'pipeline' WHERE name = 'to_clean'")
         world.poke("ALTER TABLE job DROP COLUMN kind")
     made._connection.execute("PRAGMA user_version = 1")
@@ -137,6 +160,7 @@ def test_upgrading_an_older_schema_keeps_the_data(tmp_path: Path, postgres_url: 
         assert world.plan("to_clean").kind == "view"  # as was guessed before
         assert (world.plan("digest").days, world.plan("every_day").days) == ("1,15 * 1-5", "")
         assert [source.days for source in world.plan("digest").inputs] == ["", "1,15 * 1-5"]
+        assert world.plan("digest").job == replace(world.plan("digest").job, **DEFAULTS_OF_CONTROL)
         world.close()
     theirs.close()
 
@@ -158,6 +182,8 @@ def test_the_printed_upgrade_of_an_older_store_works_while_others_write(postgres
     world.poke("ALTER TABLE job DROP COLUMN days")
     world.poke("ALTER TABLE job_input DROP COLUMN days")
     world.poke("ALTER TABLE work DROP COLUMN called_run_id")
+    for statement in BEFORE_CONTROL:
+        world.poke(statement)
     with database._connect() as connection:
         connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 4")
     text = database.migrations_text()
@@ -181,6 +207,8 @@ def test_two_concurrent_upgrades_of_an_older_store_both_succeed(postgres_url: st
         connection.execute(f"ALTER TABLE {SCHEMA}.job {dropped}".encode())
         connection.execute(f"ALTER TABLE {SCHEMA}.job_input DROP COLUMN days")
         connection.execute(f"ALTER TABLE {SCHEMA}.work DROP COLUMN called_run_id")
+        for statement in BEFORE_CONTROL:
+            connection.execute(statement.encode())
     other = PostgresDatabase(postgres_url, SCHEMA)
     with ThreadPoolExecutor() as threads:
         answers = list(threads.map(lambda found: found.upgrade(), (database, other)))

@@ -134,7 +134,7 @@ def test_a_retry_is_not_overtaken(world: World) -> None:
     world.ready("days", *DAYS[:2])
     world.do("to_sums", DAYS[0], RunOutcome.FAILED)
     assert not world.claim("to_sums")
-    world.advance(60)
+    world.advance(72)
     assert world.drain("to_sums") == DAYS[:2]
 
 

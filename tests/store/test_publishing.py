@@ -168,7 +168,7 @@ def test_a_newer_input_does_not_shorten_a_wait(world: World) -> None:
     world.do("to_clean", outcome=RunOutcome.FAILED)
     world.ready("raw", "1", again=True)
     assert not world.claim("to_clean")
-    world.advance(60)
+    world.advance(72)
     assert world.take("to_clean").pins[0].version == 2
 
 

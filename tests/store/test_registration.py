@@ -41,6 +41,13 @@ def test_a_job_is_stored_as_given(world: World) -> None:
         "lease_seconds": 60.0,
         "grace_seconds": 5.0,
         "priority": 7,
+        "timeout_seconds": 9.5,
+        "pool": "warehouse",
+        "order": "newest",
+        "retry_backoff": 1.5,
+        "retry_max_delay_seconds": 600.0,
+        "final_exit_codes": (2, 64),
+        "max_crashes": 3,
     }
     plan = world.job("join", ["left", "right:previous"], ["both"], **fields)
     assert plan.job == Job("join", (JobInput("left"), JobInput("right", "previous")), ("both",), **fields)
@@ -149,7 +156,7 @@ def test_a_change_of_inputs_keeps_waits_holds_and_running_work(world: World) -> 
     world.do("to_clean", "2")
     world.release("to_clean", "3")
     world.take("to_clean", "3")
-    world.advance(60)
+    world.advance(72)
     world.take("to_clean", "1")
 
 

@@ -148,6 +148,8 @@ class Handoff(RuleBasedStateMachine):
             lambda: self.oracle.finish(run.run_id, outcome, delay, untouched),
             lambda: self.world.finish(run, RunOutcome(outcome), **how),
         )
+        if outcome == "FAILED":
+            self._take_over_the_jitter(run)
 
     @rule(job=jobs)
     def do_all(self, job: str) -> None:
@@ -297,6 +299,14 @@ class Handoff(RuleBasedStateMachine):
         inputs = [f"{dataset}:{mappings[lag]}" for dataset, lag in rule.inputs]
         settings = {"retries": rule.retries, "retry_delay_seconds": RETRY_DELAY_SECONDS}
         self.world.job(job, inputs, [rule.output], ordered=rule.ordered, start=rule.first, **settings)
+
+    def _take_over_the_jitter(self, run: Run) -> None:
+        """The wait before a retry is random within bounds: the oracle waits as long as the store."""
+        work = self.oracle.works[run.job, run.dataid]
+        if work.wait_until is not None and work.runs and work.runs[-1].run_id == run.run_id:
+            seconds = self.world.work(run.job, run.dataid).wait_seconds
+            assert seconds == pytest.approx(RETRY_DELAY_SECONDS * 2 ** (work.attempts - 1), rel=0.21)
+            work.wait_until = self.oracle.now + (seconds or 0)
 
     def _given(self, run: Run, claimant: str) -> None:
         assert run.run_id > max(self.oracle.runs, default=0)

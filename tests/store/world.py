@@ -39,7 +39,7 @@ SCHEMA = "dataflow"
 TABLES = (
     *("verb_token", "journal", "run_input", "run", "work_deadline", "work_input", "work", "chunk_version"),
     *("chunk", "job_pair"),
-    *("job_environment", "job_output", "job_input", "job", "calendar", "dataset"),
+    *("job_environment", "job_output", "job_input", "job", "calendar", "dataset", "pool", "pause"),
 )
 REPEATS = 20
 STAGED = "/data/{dataset}/{dataid}/{run_id}"
@@ -234,6 +234,18 @@ class World:
 
     def mark(self, job: str, dataid: str, state: WorkState) -> str:
         return self.store.mark(self.plan(job), self.job_pairs(job, [dataid])[0], state, "I know")
+
+    def pause(self) -> int:
+        return self.store.control.pause("wait")
+
+    def resume(self) -> int:
+        return self.store.control.resume("go")
+
+    def scale(self, job: str, number: int) -> int:
+        return self.store.control.scale(self.plan(job), number, "busy")
+
+    def pool(self, name: str, size: int) -> int:
+        return self.store.control.set_pool(name, size)
 
     def cancel(self, run: Run) -> dict[str, Any]:
         return self.store.cancel(run.run_id, "stop")

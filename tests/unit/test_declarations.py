@@ -42,6 +42,8 @@ JOBS = st.builds(
     retry_delay_seconds=SECONDS, max_running=COUNTS, lease_seconds=SECONDS, grace_seconds=SECONDS,
     timeout_seconds=SECONDS,
     priority=st.integers(-(2**31) + 1, 2**31 - 1),
+    pool=TEXT, order=NAMES, retry_backoff=st.floats(1, 10), retry_max_delay_seconds=SECONDS,
+    final_exit_codes=st.lists(st.integers(1, 255), max_size=3).map(tuple), max_crashes=COUNTS,
 )  # fmt: skip
 
 
@@ -117,7 +119,7 @@ def test_every_field_of_the_records_can_be_declared(tmp_path: Path) -> None:
         "hostname", "database", "schemaname", "tablename", "username", "encryptedpass", "location", "format",
         "grain", "timezone", "mode", "options",
     }  # fmt: skip
-    assert len(names_of(Job("x"))) == 17
+    assert len(names_of(Job("x"))) == 23
 
 
 @given(
@@ -269,6 +271,12 @@ def test_a_plain_password_is_refused_with_the_alternatives(tmp_path: Path) -> No
         ("[job.a]\nretries = -1", "job.a.retries: must not be negative"),
         ("[job.a]\nretries = true", "job.a.retries: must be a whole number, not true or false"),
         ("[job.a]\npriority = 99999999999", "job.a.priority: must be between"),
+        ("[job.a]\nfinal_exit_codes = 2", "job.a.final_exit_codes: must be an array like [2, 64]"),
+        ('[job.a]\nfinal_exit_codes = ["2"]', "job.a.final_exit_codes: must be a whole number"),
+        ('[job.a]\nretry_backoff = "2"', "job.a.retry_backoff: must be a number, not a string"),
+        ("[job.a]\nretry_backoff = nan", "job.a.retry_backoff: must be a finite number"),
+        ("[job.a]\nmax_crashes = -1", "job.a.max_crashes: must not be negative"),
+        ("[job.a]\npool = 4", "job.a.pool: must be a quoted string"),
         ("[job.a]\ncatchup = 1", "job.a.catchup: must be true or false, not a whole number"),
         ("[job.a]\nstart = 12:00:00", "job.a.start: must be a quoted string, not a date or time"),
         ('[job.a]\nlease = "5 minutes"', 'job.a.lease: "5 minutes" is not a duration'),

@@ -14,6 +14,7 @@ from dataflow.actions.work_case import Reason
 from dataflow.model.answers import Question
 from dataflow.model.job_dataid import previous_job_dataid
 from dataflow.model.status import RunOutcome, WorkState
+from dataflow.model.wording import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def list_blockers(case: WorkCase, work: WorkRow, run: RunRow | None) -> list[Rea
         found.append(waiting)
     if flags.ordered and (turn := _turn(case, flags.sort_key)):
         found.append(turn)
+    if case.plan.job.pool and (full := _full_pool(case)):
+        found.append(full)
     most = 1 if case.plan.one_at_a_time else flags.max_running
     if most and (limit := _limit(case, most)):
         found.append(limit)
@@ -46,7 +49,10 @@ def list_holds(case: WorkCase, work: WorkRow | None = None) -> list[Reason]:
 
 
 def _holds(case: WorkCase, hold: bool, job_hold: bool) -> list[Reason]:
-    job, found = case.plan.job.name, []
+    job, found = case.plan.job.name, list[Reason]()
+    if pause := case.store.read.find_pause():
+        by = f"{pause.actor}: {pause.why}" if pause.why else pause.actor
+        found.append(Reason(f"everything is paused since {pause.at} (by {by})", "dataflow resume", True))
     for is_held, name, dataids in ((job_hold, f"job {job}", []), (hold, case.name, [case.dataid])):
         if is_held:
             text = f"{name} is on hold{_holder(case, *dataids)}"
@@ -123,6 +129,23 @@ def _limit(case: WorkCase, most: int) -> Reason | None:
     shown = ", ".join(map(str, found[:SHOWN_RUNS])) + (" …" if len(found) > SHOWN_RUNS else "")
     text = f"job {case.plan.job.name} may have {most} running at a time; still running or ending: {shown}"
     return Reason(text, follow_command(found[0]))
+
+
+def _full_pool(case: WorkCase) -> Reason | None:
+    """Return who uses the job's pool, if it has no room."""
+    pool = case.plan.job.pool
+    size, uses = case.store.read.find_pool_size(pool), case.store.read.list_pool_uses(pool)
+    if size is None or len(uses) < size:
+        return None
+    by: dict[str, list[str]] = {}
+    for use in uses:
+        by.setdefault(use.job, []).append(str(use.run_id))
+    parts = []
+    for job, ids in by.items():
+        more = " …" if len(ids) > SHOWN_RUNS else ""
+        parts.append(f"{job} ({plural(len(ids), 'run')} {', '.join(ids[:SHOWN_RUNS])}{more})")
+    text = f"pool {pool} is full: {len(uses)} of {size} in use by {', '.join(parts)}"
+    return Reason(text, follow_command(uses[0].run_id))
 
 
 def _readers(case: WorkCase) -> list[Reason]:

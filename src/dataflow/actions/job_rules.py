@@ -16,7 +16,8 @@ from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain, check_timezone
 from dataflow.model.mapping import PAIRS, parse_mapping, word_of
 from dataflow.model.record import replace
-from dataflow.model.records import ON_DEMAND, Dataset, Job, JobInput
+from dataflow.model.records import NEWEST, OLDEST, ON_DEMAND, Dataset, Job, JobInput
+from dataflow.model.retries import LARGEST_BACKOFF
 from dataflow.model.schedule import due_intervals, grain_of, has_no_interval, parse_schedule
 from dataflow.model.variable_names import is_variable_name, may_come_from_store
 from dataflow.model.wording import did_you_mean, quoted
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 LARGEST = 2**31 - 1  # the largest integer that both databases store
 MARGIN_SECONDS = 2.0  # killing starts this long before the grace period
 RENEWALS = 3  # a lease is renewed after a third
+ORDERS = (OLDEST, NEWEST)
+LARGEST_EXIT_CODE = 255
 
 
 def check_job(job: Job, datasets: Mapping[str, Dataset], may_be_over: bool = False) -> JobEntry:
@@ -42,6 +45,7 @@ def check_job(job: Job, datasets: Mapping[str, Dataset], may_be_over: bool = Fal
     check_name("job", job.name)
     try:
         _check_numbers(job)
+        _check_order(job)
         schedule = _parse_schedule(job)
         is_over = schedule is not None and has_no_interval(schedule)
         if is_over and not may_be_over:
@@ -86,10 +90,37 @@ def _check_numbers(job: Job) -> None:
         ("--retry-delay", job.retry_delay_seconds, 0),
         ("--grace", job.grace_seconds, 0),
         ("--timeout", job.timeout_seconds, 0),
+        ("--retry-max-delay", job.retry_max_delay_seconds, 0),
+        ("--max-crashes", job.max_crashes, 1),
     ):
         if not smallest <= number <= LARGEST:
             raise BadInput(f"{option} is {number:g}; it must be between {smallest} and {LARGEST}.")
     check_lease(job.lease_seconds, job.grace_seconds)
+    if not 1 <= job.retry_backoff <= LARGEST_BACKOFF:
+        raise BadInput(
+            f"--retry-backoff is {job.retry_backoff:g}; it must be between 1 (the same delay each time) and "
+            f"{LARGEST_BACKOFF:g}."
+        )
+    for code in job.final_exit_codes:
+        if not 1 <= code <= LARGEST_EXIT_CODE:
+            meaning = " (0 is success)" if code == 0 else ""
+            raise BadInput(
+                f"--final-exit-codes has {code}{meaning}; an exit code of a failed script is between 1 and "
+                f"{LARGEST_EXIT_CODE}."
+            )
+
+
+def _check_order(job: Job) -> None:
+    if job.order not in ORDERS:
+        known = ", ".join(ORDERS)
+        raise BadInput(
+            f"--order {quoted(job.order)} is unknown.{did_you_mean(job.order, ORDERS)} Known: {known}."
+        )
+    if job.ordered and job.order == NEWEST:
+        raise BadInput(
+            "--order newest and --ordered exclude each other: an ordered job runs its oldest dataid first. "
+            "Leave one of them out."
+        )
 
 
 def _parse_schedule(job: Job) -> Schedule | None:
@@ -123,7 +154,9 @@ def _canonical(job: Job, schedule: Schedule | None) -> Job:
             if names.count(name) > 1:
                 raise BadInput(f"{quoted(name)} appears twice. Name it once.")
     expression = schedule.expression if schedule else ""
-    return replace(job, inputs=inputs, schedule=expression, environment=tuple(sorted(job.environment)))
+    codes = tuple(sorted(set(job.final_exit_codes)))
+    parts = {"environment": tuple(sorted(job.environment)), "final_exit_codes": codes}
+    return replace(job, inputs=inputs, schedule=expression, **parts)
 
 
 def _automatic(job: Job, schedule: Schedule | None, datasets: Mapping[str, Dataset]) -> tuple[Dataset, ...]:

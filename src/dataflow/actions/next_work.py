@@ -23,7 +23,9 @@ def find_next(case: WorkCase) -> str | None:
     Ended intervals that the next claim adds count as work.
     """
     read, job_id = case.store.read, case.plan.job_id
-    found = read.find_first_in_state(job_id, WorkState.RUNNING) or read.find_first_claimable(job_id)
+    found = read.find_first_in_state(job_id, WorkState.RUNNING) or read.find_first_claimable(
+        job_id, case.plan.job.order
+    )
     if found is not None:
         return found
     waiting = read.find_first_waiting(job_id)

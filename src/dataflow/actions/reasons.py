@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from dataflow.actions.blockers import list_blockers, list_holds
+from dataflow.actions.crashes import list_crashes
 from dataflow.actions.missing import list_missing, list_stale
 from dataflow.actions.next_commands import (
     follow_command,
@@ -28,6 +29,9 @@ from dataflow.model.status import RunOutcome, Status, WorkState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dataflow.model.answers import CrashEvidence
     from dataflow.model.records import RunRow, WorkRow
 
 DEEPEST = 6
@@ -43,6 +47,7 @@ class Explanation:
     missing: tuple[Reason, ...]
     blockers: tuple[Reason, ...]
     run: RunRow | None
+    crashes: tuple[CrashEvidence, ...] = ()
 
     @property
     def text(self) -> str:
@@ -71,7 +76,9 @@ def explain(case: WorkCase) -> Explanation:
         return Explanation(status, (reason, *stale), tuple(stale), (), run)
     if work.state in (WorkState.FAILED, WorkState.INVALID):
         held = list_holds(case, work)  # it would stay so after the next command
-        return Explanation(Status(work.state), (_ended(case, work, run), *held), (), tuple(held), run)
+        crashes = tuple(list_crashes(case, work))
+        ended = _quarantined(case, work, crashes) if work.quarantined else _ended(case, work, run)
+        return Explanation(Status(work.state), (ended, *held), (), tuple(held), run, crashes)
     return _explain_open(case, work, run)
 
 
@@ -124,7 +131,7 @@ def _explain_producer(case: WorkCase) -> Reason:
 
 
 def _nothing_in_the_way(case: WorkCase, work: WorkRow) -> Reason:
-    first = case.store.read.find_first_claimable(case.plan.job_id)
+    first = case.store.read.find_first_claimable(case.plan.job_id, case.plan.job.order)
     history = f"{work.reason.rstrip('.')}; " if work.reason else ""
     partial = describe_incomplete(case)
     if first is None or first == case.dataid or case.plan.job.ordered:
@@ -201,6 +208,15 @@ def _ended(case: WorkCase, work: WorkRow, run: RunRow | None) -> Reason:
         chunk = case.find_chunk(output.dataset_id)
         if chunk and chunk.is_ready:
             parts.append(f"version {chunk.version} of {output.dataset.name}/{case.dataid} is still readable")
+    return Reason("; ".join(parts), resubmit_command(case.plan.job.name, case.dataid))
+
+
+def _quarantined(case: WorkCase, work: WorkRow, crashes: Sequence[CrashEvidence]) -> Reason:
+    """Explain which runs the work has killed, with the last lines of their logs on this machine."""
+    parts = [work.reason]
+    for crash in crashes:
+        lines = f": {' | '.join(crash.last_lines)}" if crash.last_lines else ""
+        parts.append(f"run {crash.run_id} died on {crash.host} at {crash.ended_at}{lines}")
     return Reason("; ".join(parts), resubmit_command(case.plan.job.name, case.dataid))
 
 

@@ -14,14 +14,16 @@ from dataflow.actions.input_rules import leave_out_schedule
 from dataflow.actions.job_days import as_checked, check_days, derive_days, find_days
 from dataflow.actions.job_graph import check_cycles, check_producers
 from dataflow.actions.job_rules import check_job
-from dataflow.errors import BadInput, Conflict
+from dataflow.actions.next_commands import shell
+from dataflow.errors import BadInput, Conflict, UnknownName
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import PAIRS, SAME, UNCALLING
 from dataflow.model.record import replace
 from dataflow.model.records import ON_DEMAND, Job, JobInput
 from dataflow.model.schedule import names_interval
-from dataflow.model.wording import quoted
+from dataflow.model.wording import did_you_mean, quoted
 from dataflow.store import registry
+from dataflow.store.controls import find_missing_pool, list_pool_names
 from dataflow.store.registry import calendar_name
 
 TYPE_CHECKING = False
@@ -125,6 +127,7 @@ class Registry:
         draft = Draft()
         datasets, jobs = list(datasets), list(jobs)
         self.load(datasets, jobs)
+        self._check_pools(jobs)
         moved = [name for dataset in datasets if (name := self._draft_dataset(draft, dataset))]
         # A job may read the calendar of another job, which must come first.
         in_order = sorted(jobs, key=lambda job: any(is_automatic(item.dataset) for item in job.inputs))
@@ -237,6 +240,16 @@ class Registry:
                 draft.jobs.append(checked)
                 draft.followers.append(name)
                 draft.put(change)
+
+    def _check_pools(self, jobs: Iterable[Job]) -> None:
+        """Refuse jobs in a pool that does not exist."""
+        wanted = {job.pool: job.name for job in jobs if job.pool}
+        if missing := find_missing_pool(self._tx, sorted(wanted)) if wanted else "":
+            known = list_pool_names(self._tx)
+            raise UnknownName(
+                f"Job {wanted[missing]}: no pool {quoted(missing)}.{did_you_mean(missing, known)} Create it "
+                f"first: {shell('dataflow', 'pool', 'set', missing)} N"
+            )
 
     def _check_graph(self, rewired: list[str]) -> None:
         """Check that no dataset gets a second producer and no changed job waits for itself."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dataflow.actions.lateness import LongestRun, Overdue
+    from dataflow.store.control_reads import PauseRow
     from dataflow.store.job_reads import DatasetGrain
     from dataflow.store.store import Store
     from dataflow.store.work_reads import BadEnding, OpenGroup, SkippedWork
@@ -55,6 +56,7 @@ class JobStatus:
     longest: LongestRun | None = None
     hold: bool = False
     skipped: SkippedWork | None = None
+    quarantined: int = 0  # of the FAILED
 
     def is_late(self, late_after_seconds: float) -> bool:
         """Return whether open work, an overdue interval (unless on hold) or a run is late."""
@@ -86,6 +88,7 @@ class StoreStatus:
     jobs: tuple[JobStatus, ...]
     datasets: tuple[DatasetStatus, ...]
     failures: tuple[BadEnding, ...]
+    paused: PauseRow | None = None
 
     def list_late(self, late_after_seconds: float) -> list[JobStatus]:
         """Return the jobs with work, intervals or runs that are late."""
@@ -114,12 +117,13 @@ def get_status(store: Store) -> StoreStatus:
         called = _whose_turn_has_come(store, groups) if job.job_id in paced else groups
         oldest, due = _oldest(store, called, now), overdue.get(job.job)
         facts = (longest.get(job.job_id), job.hold, skipped.get(job.job_id))
-        jobs.append(JobStatus(job.job, job.kind, counts, oldest, due, *facts))
+        quarantined = store.read.count_quarantined(job.job_id) if counts[WorkState.FAILED] else 0
+        jobs.append(JobStatus(job.job, job.kind, counts, oldest, due, *facts, quarantined))
         for state in (WorkState.FAILED, WorkState.INVALID):
             if counts[state]:
                 found = store.read.list_bad_endings(job.job_id, state, SHOWN_FAILURES)
                 failures += [replace(bad, next=resubmit_command(bad.job, bad.dataid)) for bad in found]
-    return StoreStatus(tuple(jobs), tuple(_datasets(store)), tuple(failures))
+    return StoreStatus(tuple(jobs), tuple(_datasets(store)), tuple(failures), store.read.find_pause())
 
 
 def _counts(groups: list[OpenGroup], total: int) -> dict[str, int]:

@@ -43,7 +43,8 @@ def why(
         case = replace(case, dataid=dataid or "")
     found = explain(case) if dataid else without_work(case)
     answers = _answers(case, found)
-    return Why(plan.job.name, case.dataid, f"{found.status}: {found.text}", answers, found.next)
+    verdict = f"{found.status}: {found.text}"
+    return Why(plan.job.name, case.dataid, verdict, answers, found.next, found.crashes)
 
 
 def _answers(case: WorkCase, found: Explanation) -> tuple[Answer, ...]:

@@ -10,7 +10,7 @@ from dataflow.actions.register import add_job, remove_job, reset_script
 from dataflow.cli.asking import may_go_on
 from dataflow.cli.dataset import say_change, split_pairs
 from dataflow.cli.layout import PROSE, Column, make_columns
-from dataflow.cli.options import Commands, add_switches, whole
+from dataflow.cli.options import Commands, add_switches, exit_codes, number, whole
 from dataflow.cli.output import show_object
 from dataflow.cli.tables import show_rows
 from dataflow.config.durations import parse_option
@@ -45,6 +45,8 @@ TEXTS = {
     "start": "first moment at which an interval may begin; without a schedule, the first dataid",
     "end": "last moment at which an interval may begin",
     "timezone": "time zone of the schedule (default: UTC)",
+    "pool": "pool that limits this job together with others; '' takes it out",
+    "order": "which claimable dataid comes first: oldest or newest (default: oldest)",
 }
 FLAGS = {
     "catchup": "run all intervals since --start, not only the latest",
@@ -54,13 +56,16 @@ NUMBERS = {
     "retries": "how many times a failed run is retried (default: 0)",
     "max_running": "maximum number of concurrent runs (default: 0, no limit)",
     "priority": "work with a higher priority runs first within the job (default: 0)",
+    "max_crashes": "after this many runs of a dataid that died, it is quarantined (default: 5)",
 }
 DURATIONS = {
-    "retry_delay": "delay before a retry, such as 90s or 5m (default: 1m)",
+    "retry_delay": "delay before the first retry, such as 90s or 5m, ±20 %% (default: 1m)",
     "lease": "how long a claim lasts without renewal (default: 5m)",
     "grace": "time to exit after SIGTERM (default: 10s)",
     "timeout": "longest time a run may take (default: 0, no limit)",
+    "retry_max_delay": "longest delay before a retry (default: 1h)",
 }
+OTHERS = ("retry_backoff", "final_exit_codes")
 LIST_COLUMNS = (
     *(Column("job"), Column("in", 1, PROSE), Column("out", 2, PROSE)),
     *make_columns(schedule=3, grain=5, ordered=6, hold=4, priority=7),
@@ -97,6 +102,10 @@ def _add_fields(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(_option(name), type=whole, metavar="N", default=None, help=meaning)
     for name, meaning in DURATIONS.items():
         parser.add_argument(_option(name), metavar="DURATION", default=None, help=meaning)
+    help_text = "factor by which the delay grows with each retry; 1: the same delay each time (default: 2)"
+    parser.add_argument("--retry-backoff", type=number, metavar="X", default=None, help=help_text)
+    help_text = "exit codes of the script that are not retried, such as 2,64; '' for none"
+    parser.add_argument("--final-exit-codes", type=exit_codes, metavar="N,N", default=None, help=help_text)
 
 
 def _option(name: str) -> str:
@@ -232,12 +241,13 @@ def describe(plan: Plan, hold: bool) -> dict[str, Any]:
     }
     names = (*TEXTS, *FLAGS, *NUMBERS, *(f"{name}_seconds" for name in DURATIONS))
     record |= {name: getattr(job, name) for name in names}
+    record |= {"retry_backoff": job.retry_backoff, "final_exit_codes": list(job.final_exit_codes)}
     return record | {"grain": plan.grain, "hold": hold}
 
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:
     """The fields of the job that the command line names."""
-    values = {name: getattr(args, name) for name in (*TEXTS, *FLAGS, *NUMBERS)}
+    values = {name: getattr(args, name) for name in (*TEXTS, *FLAGS, *NUMBERS, *OTHERS)}
     values = {name: value for name, value in values.items() if value is not None}
     for name in DURATIONS:
         if (text := getattr(args, name)) is not None:

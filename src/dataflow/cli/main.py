@@ -52,6 +52,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "purge": ("maintenance", "delete old runs, journal entries, logs and replaced versions"),
     "doctor": ("maintenance", "check the store, clocks, leases and permissions"),
     "db": ("maintenance", "upgrade the store's schema or show its version"),
+    "pause": ("control", "start no more work of a job, or of any job"),
+    "resume": ("control", "end a pause"),
+    "scale": ("control", "set how many runs of a job may be at work"),
+    "pool": ("control", "set, list or remove limits that several jobs share"),
     "completion": ("completion", "print a completion script for bash, zsh or fish"),
 }
 """Every command with its module and one line of help."""

@@ -88,6 +88,22 @@ def whole(text: str) -> int:
     return int(text)
 
 
+def number(text: str) -> float:
+    """A number, with a decimal point or without."""
+    try:
+        found = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number, got {quoted(text)}.") from None
+    if not abs(found) < float("inf"):  # also nan
+        raise argparse.ArgumentTypeError(f"must be a number, got {quoted(text)}.")
+    return found
+
+
+def exit_codes(text: str) -> tuple[int, ...]:
+    """Exit codes with commas between them; none for an empty text."""
+    return tuple([whole(part.strip()) for part in text.split(",")]) if text.strip() else ()
+
+
 def _plain_text(text: str) -> str:
     from dataflow.actions.dataset_rules import check_text  # start-up: few commands take a reason
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from dataflow.actions.lateness import Overdue
     from dataflow.cli.context import Context
+    from dataflow.store.control_reads import PauseRow
     from dataflow.store.store import Store
 
 FAIL_WORDS = ("failed", "late")
@@ -80,7 +81,8 @@ def status(args: argparse.Namespace, context: Context) -> int:
     found, lost = get_status(context.store), list_lost(context)
     late = {job.job: _why_late(job, args.late_after) for job in found.list_late(args.late_after)}
     gone = _list_gone(found, context.config.project_dir)
-    record = as_record(found, count_not_done(found, context.store.read.list_producers()))
+    record: dict[str, Any] = as_record(found, count_not_done(found, context.store.read.list_producers()))
+    record["paused"] = _part(found.paused)
     for job in record["jobs"]:
         name = job["job"]
         lost_run = any(run.job == name for run, _ in lost)
@@ -88,6 +90,7 @@ def status(args: argparse.Namespace, context: Context) -> int:
     if args.json:
         show_object(record, True)
     else:
+        _show_pause(found.paused)
         _show_tables(found, record, lost, args)
         _show_lost(context.store, lost)
         _show_due(context.store, found)
@@ -135,6 +138,7 @@ def _job_record(job: JobStatus) -> dict[str, Any]:
         "overdue": overdue,
         "skipped": _part(job.skipped),
         "running": _part(job.longest),
+        "quarantined": job.quarantined,
     }
 
 
@@ -160,6 +164,8 @@ def _show_tables(
     for row in jobs:
         if count := counts[row["job"]]:
             row[WorkState.RUNNING] = f"{row[WorkState.RUNNING]} ({count} gone)"
+        if row["quarantined"]:
+            row[WorkState.FAILED] = f"{row[WorkState.FAILED]} ({row['quarantined']} quarantined)"
     empty = "No jobs yet. Add one: dataflow job add NAME --in DATASET --out DATASET"
     show_rows(jobs, JOB_COLUMNS, False, empty, args.wide)
     print()
@@ -172,6 +178,14 @@ def _show_tables(
         print()
         rows = [row | {"reason": shortened(row["reason"], LONGEST_REASON)} for row in record["failures"]]
         show_rows(rows, FAILURE_COLUMNS, False, wide=args.wide)
+
+
+def _show_pause(pause: PauseRow | None) -> None:
+    """Prints the pause of everything above the tables."""
+    if pause is not None:
+        by = f"{pause.actor}: {pause.why}" if pause.why else pause.actor
+        write_line(f"Everything is paused since {pause.at} (by {as_text(by)}). To resume: dataflow resume")
+        print()
 
 
 def _show_lost(store: Store, lost: Sequence[tuple[RunRow, str]]) -> None:

@@ -8,8 +8,9 @@ import sys
 from dataflow.actions.next_commands import shell
 from dataflow.actions.why import why as explain
 from dataflow.cli.options import Commands
-from dataflow.cli.output import STYLES, as_text, paint, show_object
+from dataflow.cli.output import STYLES, as_text, paint, pick, show_object
 from dataflow.cli.terminal import find_width, short_time, wrap_line
+from dataflow.model.record import names_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def as_record(found: Why) -> dict[str, Any]:
     """The explanation as JSON."""
     answers = [answer.as_dict() for answer in found.answers]
     head = {"job": found.job, "dataid": found.dataid, "verdict": found.verdict}
-    return head | {"answers": answers, "next": found.next}
+    crashes = [pick(crash, *names_of(crash)) for crash in found.crashes]
+    return head | {"answers": answers, "next": found.next, "crashes": crashes}
 
 
 def in_words(found: Why, width: int | None = None) -> str:

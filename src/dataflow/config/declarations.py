@@ -53,6 +53,12 @@ JOB_KEYS: dict[str, tuple[str, Reader]] = {
     "grace": ("grace_seconds", parse_seconds),
     "timeout": ("timeout_seconds", parse_seconds),
     "priority": ("priority", fields.read_whole),
+    "pool": ("pool", fields.read_text),
+    "order": ("order", fields.read_name),
+    "retry_backoff": ("retry_backoff", fields.read_number),
+    "retry_max_delay": ("retry_max_delay_seconds", parse_seconds),
+    "final_exit_codes": ("final_exit_codes", fields.read_exit_codes),
+    "max_crashes": ("max_crashes", fields.read_count),
     "environment": ("environment", fields.read_pairs),
 }
 """The keys of a [job.NAME] table, each with its field of Job; `environment` last, as it is a table itself."""

@@ -63,6 +63,22 @@ def read_count(value: object) -> int:
     return count
 
 
+def read_number(value: object) -> float:
+    """A number, whole or not."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise BadInput(f"must be a number, not {_kind(value)}")
+    if not abs(value) < float("inf"):  # also nan
+        raise BadInput("must be a finite number")
+    return float(value)
+
+
+def read_exit_codes(value: object) -> tuple[int, ...]:
+    """An array of whole numbers."""
+    if not isinstance(value, list):
+        raise BadInput(f"must be an array like [2, 64], not {_kind(value)}")
+    return tuple([read_whole(code) for code in value])
+
+
 def read_moment(value: object) -> str:
     """Return a date or time, from a string or a TOML date."""
     from datetime import date  # start-up: loaded with the TOML reader anyway

@@ -70,7 +70,7 @@ def toml_key(key: str) -> str:
 
 
 def toml_value(value: object) -> str:
-    """Return a string, number, boolean, array of strings, or table of strings given as pairs."""
+    """Return a string, number, boolean, array of strings or numbers, or table of strings given as pairs."""
     if isinstance(value, str):
         return toml_text(value)
     if isinstance(value, bool):
@@ -78,7 +78,11 @@ def toml_value(value: object) -> str:
     if isinstance(value, tuple) and value and isinstance(value[0], tuple):
         return "{ " + ", ".join(f"{toml_key(key)} = {toml_text(text)}" for key, text in value) + " }"
     if isinstance(value, tuple):
-        return "[" + ", ".join(toml_text(str(item)) for item in value) + "]"
+        return (
+            "["
+            + ", ".join(repr(item) if isinstance(item, int) else toml_text(str(item)) for item in value)
+            + "]"
+        )
     return repr(value)
 
 

@@ -39,6 +39,16 @@ class Answer:
 
 
 @record
+class CrashEvidence:
+    """A run that died with its work; `last_lines` of its log if that is on this machine."""
+
+    run_id: int
+    host: str
+    ended_at: str
+    last_lines: tuple[str, ...]
+
+
+@record
 class Why:
     """The explanation of a piece of work, and what to do next."""
 
@@ -47,6 +57,7 @@ class Why:
     verdict: str
     answers: tuple[Answer, ...]
     next: str
+    crashes: tuple[CrashEvidence, ...] = ()  # of quarantined work
 
 
 def combine(question: Question, parts: list[tuple[Verdict, str]], nothing: str) -> Answer:

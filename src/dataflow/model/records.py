@@ -55,6 +55,10 @@ class JobInput:
         return self.dataset if self.mapping == "same" else f"{self.dataset}:{self.mapping}"
 
 
+OLDEST, NEWEST = "oldest", "newest"
+"""Which claimable dataid of a job comes first."""
+
+
 @record
 class Job:
     """A named consumer and producer of datasets."""
@@ -76,6 +80,12 @@ class Job:
     grace_seconds: float = 10.0
     priority: int = 0
     timeout_seconds: float = 0.0  # 0: none
+    pool: str = ""  # "": none
+    order: str = OLDEST
+    retry_backoff: float = 2.0
+    retry_max_delay_seconds: float = 3600.0
+    final_exit_codes: tuple[int, ...] = ()
+    max_crashes: int = 5
 
 
 @record
@@ -342,6 +352,7 @@ class WorkRow:
     reason: str
     wait_seconds: float | None
     modified_at: str
+    quarantined: bool = False
 
 
 @record

@@ -12,7 +12,7 @@ class WorkState(StrEnum):
     CLAIMABLE = "CLAIMABLE"  # the next claim may take it
     RUNNING = "RUNNING"  # a run holds it under a lease
     DONE = "DONE"  # its outputs are published from the current versions of its inputs
-    FAILED = "FAILED"  # no attempts left, a final error, or cancelled
+    FAILED = "FAILED"  # no attempts left, a final error, quarantined, or cancelled
     INVALID = "INVALID"  # produced, but its checks failed; not retried automatically
 
 

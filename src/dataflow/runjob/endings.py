@@ -73,6 +73,8 @@ def ending_of(end: CommandEnd) -> Ending | None:
     if code and step.before:
         return not_started(prepared, f"valid? no: the check of input {step.dataset} exited with {code}")
     if code and step.is_script:
+        if code in prepared.plan.job.final_exit_codes:
+            return _end(prepared, RunOutcome.FAILED, code, f"{exit_words(code)}, which is final", final=True)
         return _end(prepared, RunOutcome.FAILED, code, exit_words(code))
     if code:
         reason = f"the check of {step.dataset} exited with {code}"

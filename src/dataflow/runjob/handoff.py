@@ -31,12 +31,25 @@ if TYPE_CHECKING:
     from dataflow.config.settings import Config
     from dataflow.model.status import WorkState
     from dataflow.runjob.request import Face, JobRequest
+    from dataflow.store.store import Store
 
     Outage = Callable[[errors.StoreError, bool], bool]
     """Wait while the store is away; False gives up. True as second argument from the second try on."""
 
 RETRY_WAIT_SECONDS = 60.0
-"""A drain waits for a retry of its own failed work that is due within this time."""
+"""A drain waits for a retry of its own failed work that is due within this time, without its jitter."""
+
+
+def find_retry_wait(store: Store, plan: Plan, work_id: int, dataid: str) -> float | None:
+    """Return the seconds until failed work is tried again, if a drain waits for that; else None."""
+    from dataflow.model.retries import nominal_delay  # start-up: only failures need it
+
+    work = store.read.find_work(plan.job_id, dataid)
+    if work is None or work.work_id != work_id or work.wait_seconds is None:
+        return None
+    # Not by the wait itself, whose jitter would decide.
+    is_soon = nominal_delay(plan.job, work.attempts) <= RETRY_WAIT_SECONDS
+    return max(0.0, work.wait_seconds) if is_soon else None
 
 
 @record

@@ -15,13 +15,14 @@ from dataflow.actions.claim import acknowledge_end
 from dataflow.model.status import RunOutcome, WorkState
 from dataflow.runjob.child import LOST, Child
 from dataflow.runjob.endings import ending_of, not_begun, observe
-from dataflow.runjob.handoff import RETRY_WAIT_SECONDS, Handoff, Settled
+from dataflow.runjob.handoff import Handoff, Settled, find_retry_wait
 from dataflow.runjob.launch import Ended, Launcher
 from dataflow.runjob.processes import boottime, has_orphans
 from dataflow.runjob.report import Report, Tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dataflow.model.records import Run
     from dataflow.runjob.heartbeat import Heartbeat
     from dataflow.runjob.output import Terminal
     from dataflow.runjob.request import JobRequest
@@ -174,12 +175,17 @@ class Worker:
         is_held_up = self._is_crowded() and self._count_wanted()
         return bool(self._children or is_held_up or self._retries_at)
 
-    def _expect_retry(self) -> None:
+    def _expect_retry(self, run: Run) -> None:
         """A drain waits for the retry of what has just failed, if it is due soon."""
-        delay_seconds = self._handoff.plan.job.retry_delay_seconds
-        if self._request.drain and delay_seconds <= RETRY_WAIT_SECONDS:
-            self._report.say(f"{self._request.job}: retry in {delay_seconds:g} s")
-            self._retries_at.append(boottime() + delay_seconds)
+        if not self._request.drain:
+            return
+        try:
+            seconds = find_retry_wait(self._store, self._handoff.plan, run.work_id, run.dataid)
+        except errors.StoreError:  # everything is recorded; the next RunJob tries again
+            return
+        if seconds is not None:
+            self._report.say(f"{self._request.job}: retry in {seconds:.1f} s")
+            self._retries_at.append(boottime() + seconds)
 
     def _settled(self, settled: Settled, child: Child | None) -> None:
         """Report how a run ended; there may be more to claim now."""
@@ -193,7 +199,7 @@ class Worker:
             self.tally.count(ending, state)
             self._report.ended(ending, str(state or ""), boottime() - child.began_at if child else 0.0)
             if ending.outcome is RunOutcome.FAILED and state is WorkState.WAITING:
-                self._expect_retry()
+                self._expect_retry(ending.run)
         if child is not None:
             if ending.outcome in (RunOutcome.FAILED, RunOutcome.INVALID):
                 self._report.last_lines(child.log)

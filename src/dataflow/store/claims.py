@@ -8,7 +8,7 @@ from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.job_dataid import previous_job_dataid
 from dataflow.model.mapping import SIMPLE, UNCALLING
-from dataflow.model.records import ClaimResult, Run
+from dataflow.model.records import NEWEST, ClaimResult, Run
 from dataflow.model.status import WorkState
 from dataflow.store import consumers, latest_inputs, leases, pins
 from dataflow.store.journal import JournalEntry, write_journal
@@ -26,7 +26,7 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
     look = tx.find("claim.look", job_id=plan.job_id)
     if look is None:
         raise errors.UnknownName(f"Job {plan.job.name} was removed. List: dataflow job list")
-    hold, ordered, max_running, _, _, _, revision, script_path, calendar_due, lapsed, is_far, *waits = look
+    _, hold, ordered, max_running, _, _, _, revision, script_path, calendar_due, lapsed, is_far, *waits = look
     if revision != plan.revision:
         return ClaimResult(again="plan")
     if calendar_due and not request.force and not request.intervals_added:
@@ -91,8 +91,10 @@ def find_claimed(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimRes
 
 
 def _room(tx: Transaction, plan: Plan, limit: int, request: ClaimRequest) -> int:
-    """Return how many of the requested runs the job's limit allows; refuse a forced run over the limit."""
+    """Return how many of the requested runs the limits of the job and its pool allow; refuse a forced run."""
     wanted = len(request.tokens)
+    if plan.job.pool:
+        wanted = min(wanted, _pool_room(tx, plan, request))
     if not limit:
         return wanted
     at_work = len(tx.rows("claim.at_work", job_id=plan.job_id, outliving=plan.one_at_a_time))
@@ -105,11 +107,38 @@ def _room(tx: Transaction, plan: Plan, limit: int, request: ClaimRequest) -> int
     return room
 
 
+def lock_pool(tx: Transaction, plan: Plan) -> int:
+    """Let one claim at a time count the runs in the job's pool; return the pool's size.
+
+    It is the first lock of all: a claim that has finished runs before it holds work that others wait for.
+    """
+    row = tx.find("control.find_pool", pool=plan.job.pool)
+    if row is None:
+        raise errors.Conflict(
+            f"Job {plan.job.name} is in pool {plan.job.pool}, which does not exist. "
+            f"Create it: dataflow pool set {plan.job.pool} N"
+        )
+    return int(row[0])
+
+
+def _pool_room(tx: Transaction, plan: Plan, request: ClaimRequest) -> int:
+    pool = plan.job.pool
+    size = lock_pool(tx, plan)
+    room = max(0, size - len(tx.rows("control.pool_uses", pool=pool)))
+    if request.force and not room:
+        raise errors.Conflict(
+            f"Pool {pool} has room for {size}, and that many runs of its jobs are running or still ending. "
+            "Wait for one, or enlarge it. See: dataflow pool list"
+        )
+    return room
+
+
 def _find_work(tx: Transaction, plan: Plan, request: ClaimRequest, ordered: bool) -> tuple[Any, ...] | None:
     if request.dataid is not None:
         return _named_work(tx, plan, request, ordered)
     if not ordered:
-        return tx.find("claim.next_work", job_id=plan.job_id)
+        query = "claim.next_newest" if plan.job.order == NEWEST else "claim.next_work"
+        return tx.find(query, job_id=plan.job_id)
     found = tx.find("claim.next_ordered", job_id=plan.job_id)
     if found is None or found[4] != WorkState.CLAIMABLE or found[5]:
         return None

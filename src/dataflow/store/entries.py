@@ -212,6 +212,7 @@ def _dataset_record(dataset: Dataset) -> dict[str, Any]:
 def _job_record(entry: JobEntry) -> dict[str, Any]:
     parts = ("inputs", "outputs", "environment")
     fields = {name: getattr(entry.job, name) for name in names_of(entry.job) if name not in parts}
+    fields["final_exit_codes"] = ",".join(map(str, entry.job.final_exit_codes))
     return fields | {"grain": str(entry.grain), "grain_timezone": entry.timezone, "days": entry.days}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataflow.model.record import names_of, record
 from dataflow.model.records import LapsedRun
 from dataflow.model.status import WorkState
+from dataflow.model.wording import counted, plural
 from dataflow.store.journal import JournalEntry, write_journal
 from dataflow.store.reads import record_from
 
@@ -16,11 +17,30 @@ if TYPE_CHECKING:
     from dataflow.model.records import ClaimRequest, Plan
     from dataflow.store.database import Transaction
 
-MAX_LOSSES = 10
-"""Work whose runs die this often in a row becomes FAILED: the work itself may kill them."""
 LOSS_DELAY_SECONDS = 5.0
+SHOWN_CRASHES = 10
+"""How many of the runs that died the reason of a quarantine names."""
 FEW_RUNS = 100
 """Up to this many runs that lost their work are listed without checking whether they still run."""
+
+
+@record
+class Lost:
+    """A run that died or lost its lease, its work, and how that is known."""
+
+    run_id: int
+    work_id: int
+    dataid: str
+    reason: str
+
+
+@record
+class Crash:
+    """A run that died, where and when."""
+
+    run_id: int
+    host: str
+    ended_at: str
 
 
 @record
@@ -46,9 +66,11 @@ def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> None:
         reason = f"run {lapsed.run_id} on {lapsed.host} died or lost its lease"
         if tx.find("claim.free_run", run_id=lapsed.run_id, reason=reason, **names) is None:
             continue
-        state = free_work(tx, lapsed.work_id, lapsed.run_id, reason)
-        if state is None:
+        lost = Lost(lapsed.run_id, lapsed.work_id, lapsed.dataid, reason)
+        freed = free_work(tx, lost, plan.job.max_crashes)
+        if freed is None:
             continue
+        state, reason = freed
         write_journal(
             tx,
             JournalEntry(
@@ -58,7 +80,7 @@ def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> None:
                 dataid=lapsed.dataid,
                 run_id=lapsed.run_id,
                 from_state=WorkState.RUNNING,
-                to_state=state[0],
+                to_state=state,
                 why=reason,
             ),
         )
@@ -79,10 +101,40 @@ def shorten(tx: Transaction, job_id: int) -> None:
     tx.run("claim.shorten_waits", job_id=job_id)
 
 
-def free_work(tx: Transaction, work_id: int, run_id: int, reason: str) -> tuple[Any, ...] | None:
-    """Return a lost run's work to the queue, with a longer delay each time; return its new state."""
-    limits = {"max_losses": MAX_LOSSES, "delay_seconds": LOSS_DELAY_SECONDS}
-    return tx.find("claim.free_work", work_id=work_id, run_id=run_id, reason=reason, **limits)
+def free_work(tx: Transaction, lost: Lost, max_crashes: int) -> tuple[str, str] | None:
+    """Return a lost run's work to the queue, with a longer delay each time; return its new state and why.
+
+    Work that has lost this many runs is quarantined: it may be what kills them.
+    """
+    where: dict[str, Any] = {"work_id": lost.work_id, "run_id": lost.run_id}
+    limits = {"max_crashes": max_crashes, "delay_seconds": LOSS_DELAY_SECONDS}
+    row = tx.find("claim.free_work", reason=lost.reason, **where, **limits)
+    if row is None:
+        return None
+    state, losses = row
+    return state, _quarantine(tx, lost, losses) if state == WorkState.FAILED else lost.reason
+
+
+def _quarantine(tx: Transaction, lost: Lost, losses: int) -> str:
+    """Say of work and of its last run which runs have died; return the words."""
+    crashes = list_crashes(tx, lost.work_id, lost.dataid, losses)
+    hosts: dict[str, list[str]] = {}
+    for crash in crashes[-SHOWN_CRASHES:]:
+        hosts.setdefault(crash.host, []).append(str(crash.run_id))
+    named = "; ".join(
+        [f"{plural(len(ids), 'run')} {', '.join(ids)} on {host}" for host, ids in hosts.items()]
+    )
+    earlier = f"; and {losses - SHOWN_CRASHES} earlier" if losses > SHOWN_CRASHES else ""
+    words = f"quarantined after {counted(losses, 'crash', 'crashes')}: {named}{earlier}"
+    tx.run("claim.explain_quarantine", work_id=lost.work_id, reason=words)
+    tx.run("claim.explain_last_crash", run_id=lost.run_id, reason=f"{lost.reason}; {words}")
+    return words
+
+
+def list_crashes(tx: Transaction, work_id: int, dataid: str, most: int) -> list[Crash]:
+    """Return the last of a work's runs that died, oldest first."""
+    rows = tx.rows("claim.list_crashes", work_id=work_id, dataid=dataid, most=most)
+    return [record_from(Crash, row) for row in rows]
 
 
 def list_lapsed(tx: Transaction, job_id: int, dead: Sequence[str]) -> list[LapsedRun]:

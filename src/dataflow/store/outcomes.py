@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from dataflow import errors
 from dataflow.model.mapping import ALL, SIMPLE
 from dataflow.model.record import replace
@@ -12,6 +14,8 @@ from dataflow.store.journal import JournalEntry, write_journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from dataflow.model.records import Ending, Plan
     from dataflow.store.database import Transaction
 
@@ -43,7 +47,7 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
             ending = replace(ending, outcome=RunOutcome.FAILED, reason=newer[0], final=True)
     _end_run(tx, ending)
     outdated = ending.outcome in TRIED and _is_outdated(tx, plan, ending)
-    state = _settle(tx, plan, ending, outdated)
+    state, why = _settle(tx, plan, ending, outdated)
     if ending.outcome is RunOutcome.DONE:
         _publish(tx, plan, ending, outdated)
     elif ending.untouched:
@@ -58,7 +62,7 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
             run_id=run.run_id,
             from_state=WorkState.RUNNING,
             to_state=state,
-            why=ending.reason or ending.outcome,
+            why=why or ending.outcome,
         ),
     )
     return state
@@ -135,7 +139,9 @@ def _has_several(plan: Plan) -> bool:
     return any(source.mapping not in SIMPLE for source in plan.inputs)
 
 
-def _settle(tx: Transaction, plan: Plan, ending: Ending, outdated: bool) -> WorkState:
+def _settle(tx: Transaction, plan: Plan, ending: Ending, outdated: bool) -> tuple[WorkState, str]:
+    """Settle the work; return its new state and why."""
+    row: tuple[Any, ...] | None
     where = {"work_id": ending.run.work_id, "run_id": ending.run.run_id}
     outcome = ending.outcome
     if outdated:
@@ -147,11 +153,12 @@ def _settle(tx: Transaction, plan: Plan, ending: Ending, outdated: bool) -> Work
             "finish.work_failed",
             reason=ending.reason,
             retries=plan.job.retries,
-            retry_delay_seconds=plan.job.retry_delay_seconds,
+            retry_delay_seconds=_retry_delay(tx, plan, ending) if plan.job.retries else 0.0,
             **where,
         )
     elif outcome is RunOutcome.LOST:
-        row = leases.free_work(tx, reason=ending.reason, **where)
+        lost = leases.Lost(ending.run.run_id, ending.run.work_id, ending.run.dataid, ending.reason)
+        row = leases.free_work(tx, lost, plan.job.max_crashes)
     elif outcome in (RunOutcome.FAILED, RunOutcome.INVALID):
         row = tx.find("finish.work_ended", state=outcome.value, reason=ending.reason, **where)
     else:
@@ -164,7 +171,17 @@ def _settle(tx: Transaction, plan: Plan, ending: Ending, outdated: bool) -> Work
             f"Run {ending.run.run_id} is live, but {ending.run.job}/{ending.run.dataid} is not its work. "
             "Nothing was changed. See: dataflow doctor"
         )
-    return WorkState(row[0])
+    return WorkState(row[0]), row[1] if outcome is RunOutcome.LOST else ending.reason
+
+
+def _retry_delay(tx: Transaction, plan: Plan, ending: Ending) -> float:
+    """Return when failed work may be tried again, in seconds; different for each, so they do not crowd."""
+    from dataflow.model.retries import nominal_delay, with_jitter  # start-up: only failures need it
+
+    row = tx.find("finish.attempts_of", work_id=ending.run.work_id)
+    attempts = int(row[0]) + 1 if row else 1
+    fraction = int.from_bytes(os.urandom(4), "big") / (2**32 - 1)
+    return with_jitter(nominal_delay(plan.job, attempts), fraction)
 
 
 def _publish(tx: Transaction, plan: Plan, ending: Ending, stale: bool) -> None:

@@ -54,6 +54,8 @@ WORDS = {
     "lease_now": "extract(epoch from clock_timestamp())::double precision",
     "lease_then": "extract(epoch from statement_timestamp())::double precision",
     "clock_id": "'postgres'",
+    # What claims hold and a hold waits for, of this schema. Only a lock in memory: a row's would cost a page.
+    "claiming": "pg_advisory_xact_lock_shared(hashtext('dataflow claim'), 'work'::regclass::oid::integer)",
     "first_clock": "'postgres'",
     "concurrently": "CONCURRENTLY",
     # A revoked run that may be running: its process until the lease ends, what outlives it until killed.

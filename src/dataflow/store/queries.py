@@ -24,6 +24,9 @@ _SHARED = {
       WHERE x.work_id = w.work_id AND x.present < x.needed
         AND (NOT c.catchup OR c.due_at IS NULL OR c.due_at > $now_seconds)
         AND w.sort_key < (SELECT max(k.sort_key) FROM chunk k WHERE k.dataset_id = c.dataset_id))""",
+    "longest_wait": """$greatest(600, j.lease_seconds, 1.2 * $greatest(j.retry_delay_seconds, $least(
+        j.retry_max_delay_seconds,
+        j.retry_delay_seconds * power(j.retry_backoff, $least(j.retries, 60) - 1))))""",
     "paced": """paced (job_id, calendar_id, grain) AS (
     SELECT j.job_id, d.dataset_id, d.grain FROM calendar c
     JOIN dataset d ON d.dataset_id = c.dataset_id
@@ -37,7 +40,8 @@ _SHARED = {
     JOIN job j ON j.job_id = i.job_id AND j.grain = p.grain)""",
 }
 """Conditions that several queries share. `$was_skipped`: work `w` lacks an interval although the calendar has
-a later one and is not about to catch up. `$paced`: jobs with the calendars that their work waits for, itself
+a later one and is not about to catch up. `$longest_wait`: of job `j`'s work, after a lost lease, a failed
+attempt with its jitter, or a revoked run. `$paced`: jobs with the calendars that their work waits for, itself
 or through other jobs, and that have not ended; of one grain, so that sort keys can be compared."""
 
 
@@ -97,7 +101,7 @@ def read_migrations() -> list[tuple[int, str, str]]:
     return found
 
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 """The number of the newest migration, so start-up need not read the folder; a test checks it."""
 
 

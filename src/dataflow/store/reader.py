@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataflow.model.record import record
 from dataflow.store.chunk_reads import ChunkReads
+from dataflow.store.control_reads import ControlReads
 from dataflow.store.job_reads import JobReads
 from dataflow.store.reads import Reads
 from dataflow.store.run_reads import RunReads
@@ -51,5 +52,5 @@ class JournalReads(Reads):
         return str(self._get("versions.store_id"))
 
 
-class Reader(JobReads, WorkReads, RunReads, ChunkReads, JournalReads):
+class Reader(JobReads, WorkReads, RunReads, ChunkReads, JournalReads, ControlReads):
     """Every read of one store."""

@@ -333,13 +333,16 @@ def _plan_from_row(
     row: Row, inputs: list[PlanInput], outputs: list[PlanOutput], environment: list[tuple[str, str]]
 ) -> Plan:
     job_id, name, schedule, start, end, catchup, timezone, ordered, *limits = row[:15]
-    grain, grain_timezone, _, script_path, revision, kind, days = row[15:]
+    grain, grain_timezone, _, script_path, revision, kind, days, *control = row[15:]
     calendar = calendar_name(name)  # not an input that was declared
     declared = [item for item in inputs if item.dataset.name != calendar]
     reads = tuple([item.as_declared for item in declared])
     parts = (reads, tuple([item.dataset.name for item in outputs]), tuple(environment))
     when: Row = (schedule, start, end, bool(catchup), timezone, bool(ordered))
-    job = Job(name, *parts, *when, *limits)
+    pool, order, backoff, max_delay_seconds, exit_codes, max_crashes = control
+    final_exit_codes = tuple([int(code) for code in exit_codes.split(",") if code])
+    retries: Row = (backoff, max_delay_seconds, final_exit_codes, max_crashes)
+    job = Job(name, *parts, *when, *limits, pool, order, *retries)  # type: ignore[call-arg]
     if not kind and script_path == PIPELINE:  # registered by a worker of a version that stores no kind
         kind = VIEW if any(item.dataset.name != "today" for item in declared) else DATASET
     facts = (grain, grain_timezone, script_path, kind)

@@ -37,6 +37,8 @@ WORDS = {
     "lease_now": "boot_seconds()",
     "lease_then": "boot_seconds()",
     "clock_id": "boot_id()",
+    # What claims hold and a hold waits for; a writer is alone here.
+    "claiming": "NULL",
     "first_clock": "''",
     "concurrently": "",
     # A revoked run that may be running: its process until the lease ends, what outlives it until killed.

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from dataflow.model.status import WorkState
     from dataflow.store.calendars import Addition, DueCalendar
+    from dataflow.store.controls import Controls
     from dataflow.store.database import Database, Result, Transaction
     from dataflow.store.leases import Taken
     from dataflow.store.reader import Reader
@@ -74,6 +75,13 @@ class Store:
         from dataflow.store.reader import Reader  # start-up: most runs read nothing for people
 
         return Reader(self.database)
+
+    @property
+    def control(self) -> Controls:
+        """The verbs that pause, limit and pool jobs while they run."""
+        from dataflow.store.controls import Controls  # start-up: no run needs it
+
+        return Controls(self.actor, self._once, self.register, self._await_claims)
 
     # registration
 
@@ -174,6 +182,8 @@ class Store:
         def verb(tx: Transaction) -> tuple[list[WorkState | errors.LeaseLost | None], ClaimResult]:
             nonlocal tried
             repeat, tried = tried, True
+            if request is not None and plan.job.pool:
+                claims.lock_pool(tx, plan)  # the first of all locks
             states = [self._finish_one(tx, plan, ending, repeat) for ending in endings]
             if request is None:
                 return states, ClaimResult()
@@ -259,9 +269,17 @@ class Store:
         mover = Mover(self.actor, why)
         count = int(self._once("hold", lambda tx: operator_moves.hold(tx, plan, pairs, on, mover)))
         if on and pairs is None:
-            # In a separate transaction: wait for claims that started before the hold.
-            self.database.write(lambda tx: tx.lock("operate.await_claims", job_id=plan.job_id))
+            self._await_claims()
         return count
+
+    def _await_claims(self) -> None:
+        """Wait for claims that started before a change, in a separate transaction; later ones see it."""
+
+        def verb(tx: Transaction) -> None:
+            tx.lock("operate.wait_briefly")
+            tx.lock("operate.await_claims")
+
+        self.database.write(verb)
 
     def cancel(self, run_id: int, why: str) -> dict[str, Any]:
         """Revoke a run."""

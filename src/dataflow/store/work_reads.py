@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataflow.model.record import record
-from dataflow.model.records import WorkRow
+from dataflow.model.records import OLDEST, WorkRow
 from dataflow.model.status import WorkState
 from dataflow.store.reads import Reads, first_of, record_from
 
@@ -66,6 +66,7 @@ class BadEnding:
     run_id: int | None
     reason: str
     modified_at: str
+    quarantined: bool
     next: str = ""
 
 
@@ -133,9 +134,10 @@ class WorkReads(Reads):
         """Return the dataid of the first WAITING work, in claim order, that no calendar has skipped."""
         return _text(self._find("explain.first_waiting", job_id=job_id))
 
-    def find_first_claimable(self, job_id: int) -> str | None:
+    def find_first_claimable(self, job_id: int, order: str = OLDEST) -> str | None:
         """Return the dataid that the next claim of an unordered job takes."""
-        return _text(self._find("explain.first_claimable", job_id=job_id))
+        query = "explain.first_claimable" if order == OLDEST else "explain.last_claimable"
+        return _text(self._find(query, job_id=job_id))
 
     def find_first_unfinished(self, job_id: int) -> Unfinished | None:
         """Return the only work that an ordered job may do next."""

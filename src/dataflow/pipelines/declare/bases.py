@@ -27,6 +27,15 @@ class Timed:
     retry_delay_seconds: float = 60.0
     timeout_seconds: float = 0.0
     """Longest time a run may take; 0 for no limit."""
+    retry_backoff: float = 2.0
+    """Factor by which the delay grows with each retry; 1 for the same delay each time."""
+    retry_max_delay_seconds: float = 3600.0
+    max_crashes: int = 5
+    """After this many runs of an interval that died, it is quarantined."""
+    pool: str = ""
+    """The pool that limits it together with other jobs."""
+    order: str = "oldest"
+    """`oldest` or `newest`: which interval comes first."""
 
 
 class DatasetPipeline(Timed):

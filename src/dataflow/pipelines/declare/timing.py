@@ -12,7 +12,7 @@ from dataflow.model.clock import zone
 from dataflow.model.cron import ONCE, calendar_of, canonical_expression, is_step, step_text
 from dataflow.model.grain import Grain
 from dataflow.model.record import record
-from dataflow.model.records import ON_DEMAND
+from dataflow.model.records import NEWEST, OLDEST, ON_DEMAND
 from dataflow.model.schedule import YEARS, Schedule, has_no_interval
 from dataflow.model.wording import quoted
 from dataflow.pipelines.declare.attributes import Attributes
@@ -33,6 +33,11 @@ class Timing:
     retries: int
     retry_delay_seconds: float
     timeout_seconds: float = 0.0
+    retry_backoff: float = 2.0
+    retry_max_delay_seconds: float = 3600.0
+    max_crashes: int = 5
+    pool: str = ""
+    order: str = OLDEST
 
     @property
     def is_over(self) -> bool:
@@ -82,8 +87,11 @@ def read_job_timing(get: Attributes, has_callers: bool) -> Timing:
 
 
 def _read_limits(get: Attributes) -> dict[str, Any]:
-    spans = ("retry_delay_seconds", "timeout_seconds")
-    return {"retries": get.number("retries", int)} | {name: get.number(name, float) for name in spans}
+    spans = ("retry_delay_seconds", "timeout_seconds", "retry_backoff", "retry_max_delay_seconds")
+    counts = ("retries", "max_crashes")
+    words = {"pool": get.text("pool"), "order": get.one_of("order", (OLDEST, NEWEST))}
+    numbers = {name: get.number(name, float) for name in spans}
+    return words | numbers | {name: get.number(name, int) for name in counts}
 
 
 def _read_timezone(get: Attributes, goes_by_clock: bool) -> str:

@@ -19,7 +19,7 @@ from dataflow.model.grain import Grain
 from dataflow.model.job_dataid import job_dataid
 from dataflow.model.location import lake_location, table_location
 from dataflow.model.mapping import word_of
-from dataflow.model.record import as_dict
+from dataflow.model.record import as_dict, replace
 from dataflow.model.records import DATASET, PYTHON, VIEW, Dataset, Job
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.declare import bases
@@ -54,7 +54,14 @@ def _draft(registry: Registry, definitions: list[Definition], settings: Pipeline
     for definition in definitions:
         _refuse_unknown(definition, known)
     jobs = [Job(one.job, one.inputs, one.outputs, **as_dict(one.timing)) for one in definitions]
+    registry.plans.load(job.name for job in jobs)
+    jobs = [_with_limit(job, registry.find_job(job.name)) for job in jobs]
     return registry.draft(datasets.values(), jobs, may_be_over=True)
+
+
+def _with_limit(job: Job, before: Job | None) -> Job:
+    """Keeps the limit that `dataflow scale` has set: a class declares none."""
+    return job if before is None else replace(job, max_running=before.max_running)
 
 
 def _refuse_unknown(definition: Definition, known: Mapping[str, Dataset]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from dataflow.errors import DataFlowError, InputMoved
 from dataflow.model.records import WorkRow
+from dataflow.model.retries import JITTER
 from dataflow.model.status import WorkState
 from dataflow.runjob.handoff import RETRY_WAIT_SECONDS
 from dataflow.runjob.presence import Presence
@@ -86,7 +87,8 @@ class Streams:
                 return
             self.outcome.note(work.work_id, work.state)
             is_retried = work.state is WorkState.WAITING and not isinstance(error, InputMoved)
-            if is_retried and work.wait_seconds is not None and work.wait_seconds <= RETRY_WAIT_SECONDS:
+            longest = RETRY_WAIT_SECONDS * (1 + JITTER)
+            if is_retried and work.wait_seconds is not None and work.wait_seconds <= longest:
                 self._retries_at.append(time.monotonic() + work.wait_seconds)
 
     def stop_claiming(self, error: DataFlowError) -> None:

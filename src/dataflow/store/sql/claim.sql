@@ -1,7 +1,8 @@
 -- name: look
 -- The job, and whether anything must be done before a claim: a calendar is due, a lease has lapsed, a wait is over; a
 -- lease or a wait ends later than it can, because the clock was set back; a deadline for complete inputs has passed.
-SELECT j.hold, j.ordered, j.max_running, j.lease_seconds, j.grace_seconds, j.retries, j.revision, j.script_path,
+SELECT $claiming, j.hold OR EXISTS (SELECT 1 FROM pause), j.ordered, j.max_running, j.lease_seconds, j.grace_seconds,
+       j.retries, j.revision, j.script_path,
        EXISTS (SELECT 1 FROM job_input i JOIN calendar c ON c.dataset_id = i.dataset_id
                WHERE i.job_id = j.job_id AND c.due_at <= $due_now),
        EXISTS (SELECT 1 FROM run r WHERE r.job_id = j.job_id AND r.ended_at IS NULL
@@ -9,7 +10,7 @@ SELECT j.hold, j.ordered, j.max_running, j.lease_seconds, j.grace_seconds, j.ret
                     OR r.clock_id <> $clock_id)),
        EXISTS (SELECT 1 FROM work w WHERE w.job_id = j.job_id AND w.not_before IS NOT NULL
                AND w.not_before_clock = $clock_id
-               AND w.not_before > $lease_then + $greatest(600, j.retry_delay_seconds, j.lease_seconds)),
+               AND w.not_before > $lease_then + $longest_wait),
        EXISTS (SELECT 1 FROM work w WHERE w.job_id = j.job_id AND w.not_before IS NOT NULL
                AND w.not_before_clock = $clock_id AND w.not_before <= $lease_then),
        EXISTS (SELECT 1 FROM work w WHERE w.job_id = j.job_id AND w.not_before IS NOT NULL
@@ -51,12 +52,12 @@ WHERE run_id IN (SELECT run_id FROM run
 -- The same of waits, which are at most as long as the longest there is: of a lost lease, a retry or a revoked run.
 -- Bounded.
 UPDATE work
-SET not_before = $lease_now + (SELECT $greatest(600, retry_delay_seconds, lease_seconds) FROM job
-                               WHERE job_id = :job_id)
+SET not_before = $lease_now + (SELECT $longest_wait FROM job j
+                               WHERE j.job_id = :job_id)
 WHERE work_id IN (SELECT work_id FROM work
                   WHERE job_id = :job_id AND not_before IS NOT NULL AND not_before_clock = $clock_id
-                    AND not_before > $lease_then + (SELECT $greatest(600, retry_delay_seconds, lease_seconds) FROM job
-                                                    WHERE job_id = :job_id)
+                    AND not_before > $lease_then + (SELECT $longest_wait FROM job j
+                                                    WHERE j.job_id = :job_id)
                   LIMIT 1000 $skip_locked)
   AND not_before IS NOT NULL
 
@@ -97,17 +98,33 @@ WHERE run_id = :run_id AND ended_at IS NULL
 RETURNING run_id
 
 -- name: free_work
--- Gives a dead run's work back: at once the first time, later and later after that, and not at all after :max_losses.
+-- Gives a dead run's work back: at once the first time, later and later after that; after :max_crashes it is
+-- quarantined.
 UPDATE work
 SET losses = losses + 1, modified_at = $now_at, reason = :reason,
-    not_before = CASE WHEN losses = 0 OR losses + 1 >= :max_losses THEN NULL
+    not_before = CASE WHEN losses = 0 OR losses + 1 >= :max_crashes THEN NULL
                       ELSE $lease_now + $least(:delay_seconds * (1 << losses), 600) END,
-    not_before_clock = $clock_id,
-    state = CASE WHEN losses + 1 >= :max_losses THEN 'FAILED'
+    not_before_clock = $clock_id, quarantined = losses + 1 >= :max_crashes,
+    state = CASE WHEN losses + 1 >= :max_crashes THEN 'FAILED'
                  WHEN losses > 0 OR missing > 0 THEN 'WAITING'
                  ELSE 'CLAIMABLE' END
 WHERE work_id = :work_id AND run_id = :run_id AND state = 'RUNNING'
-RETURNING state
+RETURNING state, losses
+
+-- name: list_crashes
+-- The last of a work's runs that died, oldest first; from the runs of its dataid.
+SELECT run_id, host, ended_at FROM (
+    SELECT run_id, host, ended_at FROM run
+    WHERE dataid = :dataid AND work_id = :work_id AND outcome = 'LOST'
+    ORDER BY run_id DESC LIMIT :most) AS crashes
+ORDER BY run_id
+
+-- name: explain_quarantine
+-- Says of quarantined work which runs it has killed.
+UPDATE work SET reason = :reason WHERE work_id = :work_id
+
+-- name: explain_last_crash
+UPDATE run SET reason = :reason WHERE run_id = :run_id
 
 -- name: promote
 -- Work whose wait is over; bounded, so that a claim stays small.
@@ -135,6 +152,16 @@ SELECT work_id, dataid, sort_key, attempts + losses + 1 AS attempt, state FROM w
 WHERE job_id = :job_id AND state = 'CLAIMABLE' AND hold = FALSE AND state <> 'DONE' AND state <> 'RUNNING'
 ORDER BY priority DESC, sort_key LIMIT 1 $skip_locked
 
+-- name: next_newest
+-- The last claimable work in order, of the highest priority there is: the same index, read from its other end.
+SELECT work_id, dataid, sort_key, attempts + losses + 1 AS attempt, state FROM work
+WHERE job_id = :job_id AND state = 'CLAIMABLE' AND hold = FALSE AND state <> 'DONE' AND state <> 'RUNNING'
+  AND priority = (SELECT priority FROM work
+                  WHERE job_id = :job_id AND state = 'CLAIMABLE' AND hold = FALSE AND state <> 'DONE'
+                    AND state <> 'RUNNING'
+                  ORDER BY priority DESC LIMIT 1)
+ORDER BY sort_key DESC LIMIT 1 $skip_locked
+
 -- name: next_ordered
 -- The first unfinished work of an ordered job, whatever its state: nothing may overtake it.
 SELECT work_id, dataid, sort_key, attempts + losses + 1 AS attempt, state, hold FROM work
@@ -159,7 +186,7 @@ SELECT 1 FROM work WHERE job_id = :job_id AND sort_key < :sort_key LIMIT 1
 SELECT state FROM work WHERE job_id = :job_id AND dataid = :dataid
 
 -- name: insert_run
--- A new run with its lease, and the run that had the work before; none when the job was changed or put on hold meanwhile.
+-- A new run with its lease, and the run that had the work before; none when the job was changed, put on hold or paused.
 -- The work is locked by now, and a change of the job waits for that lock before it commits: what this sees is what the
 -- run will be.
 INSERT INTO run (work_id, job_id, job, dataid, attempt, token, claimant, host, boot_id, pid, user_name, environment,
@@ -170,6 +197,7 @@ SELECT :work_id, j.job_id, j.name, :dataid, :attempt, :token, :claimant, :host, 
        $lease_now + :lease_seconds, $clock_id
 FROM job j
 WHERE j.job_id = :job_id AND j.revision = :revision AND (:force OR NOT j.hold)
+  AND (:force OR NOT EXISTS (SELECT 1 FROM pause))
 RETURNING run_id, (SELECT w.run_id FROM work w WHERE w.work_id = :work_id) AS earlier_run_id
 
 -- name: taken_from_work
@@ -196,7 +224,7 @@ WHERE run_id IN (SELECT ids.id FROM $ids) AND run_id < :run_id AND job_id = :job
 -- Gives the work to the run, if it is still in the state it was found in and no later run has had it. Finished work
 -- that is forced counts as resubmitted: should the run come to nothing, the ordinary command does it again.
 UPDATE work
-SET state = 'RUNNING', run_id = :run_id, not_before = NULL, reason = '', modified_at = $now_at,
+SET state = 'RUNNING', run_id = :run_id, not_before = NULL, reason = '', quarantined = FALSE, modified_at = $now_at,
     resubmitted = resubmitted OR state IN ('DONE', 'FAILED', 'INVALID'),
     called_at = CASE WHEN state IN ('DONE', 'FAILED', 'INVALID') THEN $now_at ELSE called_at END,
     called_run_id = CASE WHEN state IN ('DONE', 'FAILED', 'INVALID') THEN run_id ELSE called_run_id END

@@ -20,6 +20,12 @@ SELECT dataid FROM work
 WHERE job_id = :job_id AND state = 'CLAIMABLE' AND hold = FALSE AND state <> 'DONE' AND state <> 'RUNNING'
 ORDER BY priority DESC, sort_key LIMIT 1
 
+-- name: last_claimable
+-- The same of a job that takes the newest first.
+SELECT dataid FROM work
+WHERE job_id = :job_id AND state = 'CLAIMABLE' AND hold = FALSE AND state <> 'DONE' AND state <> 'RUNNING'
+ORDER BY priority DESC, sort_key DESC LIMIT 1
+
 -- name: first_waiting
 -- The first waiting work of a job, in claim order, that no calendar has skipped.
 SELECT w.dataid FROM work w

@@ -70,6 +70,10 @@ SET attempts = attempts + 1, reason = :reason, modified_at = $now_at,
 WHERE work_id = :work_id AND run_id = :run_id AND state = 'RUNNING'
 RETURNING state
 
+-- name: attempts_of
+-- How many attempts of a work have failed before.
+SELECT attempts FROM work WHERE work_id = :work_id
+
 -- name: work_ended
 -- The checks said no, or the error is final.
 UPDATE work SET state = :state, reason = :reason, modified_at = $now_at

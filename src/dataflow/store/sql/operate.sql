@@ -31,11 +31,13 @@ WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch) AND hold 
 -- name: hold_job
 UPDATE job SET hold = :hold, modified_at = $now_at WHERE job_id = :job_id AND hold <> :hold
 
+-- name: wait_briefly
+-- Later claims queue behind who waits for those under way: only for a moment, then it tries again (PostgreSQL only).
+SELECT set_config('lock_timeout', '200ms', TRUE)
+
 -- name: await_claims
--- Claims under way hold the first works in order; once these locks are to be had, each has committed (PostgreSQL only).
-SELECT 1 FROM work
-WHERE job_id = :job_id AND state = 'CLAIMABLE' AND hold = FALSE AND state <> 'DONE' AND state <> 'RUNNING'
-ORDER BY priority DESC, sort_key LIMIT 200 FOR UPDATE
+-- Claims under way share this lock from their first statement; once it is to be had, each has committed (PostgreSQL only).
+SELECT pg_advisory_xact_lock(hashtext('dataflow claim'), 'work'::regclass::oid::integer)
 
 -- name: revoke_run
 -- An operator takes a run's work away: it can no longer renew, finish or publish.
@@ -63,7 +65,7 @@ WHERE work_id = :work_id AND run_id = :run_id AND state = 'WAITING' AND not_befo
 -- An operator says how the work stands.
 UPDATE work
 SET state = :state, reason = :reason, resubmitted = FALSE, not_before = NULL, attempts = 0, losses = 0, returns = 0,
-    modified_at = $now_at
+    quarantined = FALSE, modified_at = $now_at
 WHERE work_id = :work_id AND state = :from_state
 
 -- name: next_runs

@@ -206,7 +206,7 @@ WITH revoked AS MATERIALIZED (
 UPDATE work
 SET state = CASE WHEN missing > 0 OR revoked.until IS NOT NULL THEN 'WAITING' ELSE 'CLAIMABLE' END,
     not_before = revoked.until, not_before_clock = $clock_id, attempts = 0, losses = 0, returns = 0,
-    resubmitted = :resubmitted, reason = :reason, called_at = $now_at, called_run_id = run_id, modified_at = $now_at
+    quarantined = FALSE, resubmitted = :resubmitted, reason = :reason, called_at = $now_at, called_run_id = run_id, modified_at = $now_at
 FROM revoked
 WHERE work.work_id = revoked.work_id AND state <> 'RUNNING'
   AND (:resubmitted OR state IN ('DONE', 'FAILED', 'INVALID'))

@@ -60,7 +60,7 @@ WHERE r.run_id = :run_id
 SELECT w.work_id, j.name, w.dataid, w.state, w.hold OR j.hold, w.resubmitted, w.missing, w.attempts, w.losses,
        nullif(w.run_id, 0), w.reason,
        CASE WHEN w.not_before_clock = $clock_id THEN w.not_before - $lease_now WHEN w.not_before IS NOT NULL THEN 0 END,
-       w.modified_at
+       w.modified_at, w.quarantined AND w.state = 'FAILED'
 FROM work w JOIN job j ON j.job_id = w.job_id
 WHERE w.job_id = :job_id AND w.dataid = :dataid
 

@@ -65,13 +65,16 @@ DELETE FROM dataset WHERE dataset_id = :dataset_id
 -- Registers jobs or changes their settings.
 INSERT INTO job (name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
                  max_running, lease_seconds, grace_seconds, priority, timeout_seconds, grain, grain_timezone, days,
-                 modified_at)
+                 modified_at, pool, claim_order, retry_backoff, retry_max_delay_seconds, final_exit_codes, max_crashes)
 SELECT value ->> 'name', value ->> 'schedule', value ->> 'start', value ->> 'end', CAST(value ->> 'catchup' AS boolean),
        value ->> 'timezone', CAST(value ->> 'ordered' AS boolean), CAST(value ->> 'retries' AS integer),
        CAST(value ->> 'retry_delay_seconds' AS double precision), CAST(value ->> 'max_running' AS integer),
        CAST(value ->> 'lease_seconds' AS double precision), CAST(value ->> 'grace_seconds' AS double precision),
        CAST(value ->> 'priority' AS integer), CAST(value ->> 'timeout_seconds' AS double precision),
-       value ->> 'grain', value ->> 'grain_timezone', value ->> 'days', $now_at
+       value ->> 'grain', value ->> 'grain_timezone', value ->> 'days', $now_at,
+       value ->> 'pool', value ->> 'order', CAST(value ->> 'retry_backoff' AS double precision),
+       CAST(value ->> 'retry_max_delay_seconds' AS double precision), value ->> 'final_exit_codes',
+       CAST(value ->> 'max_crashes' AS integer)
 FROM $records
 WHERE TRUE
 ON CONFLICT (name) DO UPDATE
@@ -82,7 +85,9 @@ SET schedule = excluded.schedule, start_at = excluded.start_at, end_at = exclude
     timeout_seconds = excluded.timeout_seconds, grain = excluded.grain, grain_timezone = excluded.grain_timezone,
     days = excluded.days, revision = job.revision + 1,
     script_path = CASE WHEN job.script_path = 'pipeline' THEN job.script_path ELSE '' END,
-    modified_at = excluded.modified_at
+    modified_at = excluded.modified_at, pool = excluded.pool, claim_order = excluded.claim_order,
+    retry_backoff = excluded.retry_backoff, retry_max_delay_seconds = excluded.retry_max_delay_seconds,
+    final_exit_codes = excluded.final_exit_codes, max_crashes = excluded.max_crashes
 RETURNING name, job_id
 
 -- name: set_kind
@@ -124,13 +129,15 @@ FROM $records
 -- name: list_jobs
 SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
        max_running, lease_seconds, grace_seconds, priority, timeout_seconds, grain, grain_timezone, hold, script_path,
-       revision, kind, days
+       revision, kind, days,
+       pool, claim_order, retry_backoff, retry_max_delay_seconds, final_exit_codes, max_crashes
 FROM job ORDER BY name
 
 -- name: find_jobs
 SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
        max_running, lease_seconds, grace_seconds, priority, timeout_seconds, grain, grain_timezone, hold, script_path,
-       revision, kind, days
+       revision, kind, days,
+       pool, claim_order, retry_backoff, retry_max_delay_seconds, final_exit_codes, max_crashes
 FROM job WHERE name IN (SELECT ids.id FROM $names)
 
 -- name: job_names

@@ -72,7 +72,8 @@ GROUP BY w.job_id
 
 -- name: ended_badly
 -- Failed or invalid work of a job, in order.
-SELECT (SELECT name FROM job WHERE job_id = :job_id), dataid, state, nullif(run_id, 0), reason, modified_at FROM work
+SELECT (SELECT name FROM job WHERE job_id = :job_id), dataid, state, nullif(run_id, 0), reason, modified_at, quarantined
+FROM work
 WHERE job_id = :job_id AND state = :state AND state <> 'DONE' AND state <> 'RUNNING'
 ORDER BY hold, priority DESC, sort_key LIMIT :most
 
