@@ -52,6 +52,10 @@ class JobInput:
         return self.dataset if self.mapping == "same" else f"{self.dataset}:{self.mapping}"
 
 
+RERUN, ASK, IGNORE = "rerun", "ask", "ignore"
+"""What a job does when an input of a finished result changes: redo it, ask an operator, or keep the result."""
+
+
 @record
 class Job:
     """A named consumer and producer of datasets."""
@@ -73,6 +77,8 @@ class Job:
     grace_seconds: float = 10.0
     priority: int = 0
     timeout_seconds: float = 0.0  # 0: none
+    on_change: str = RERUN
+    late_after_seconds: float = 0.0  # a later change asks; 0: none is late
 
 
 @record

@@ -11,6 +11,7 @@ from dataflow.model.days import has_day
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST, PREVIOUS, SAME, consumers_of, needed_dataids
 from dataflow.model.record import record
+from dataflow.model.status import FINAL, WorkState
 from dataflow.store import latest_inputs
 
 TYPE_CHECKING = False
@@ -72,6 +73,7 @@ class ChunkChange:
     """What happened to chunks of one dataset, as (dataid, sort_key) pairs.
 
     `gained` became ready, `lost` stopped being ready, `renewed` have a newer version than any consumer read.
+    `wrong` were found to be wrong: whatever was made from them is to be made again.
     `published`: the gained chunks are also new, not merely readable again.
     `by_clock`: they are intervals that have ended; the age of work that waited for them counts from now on.
     """
@@ -81,11 +83,12 @@ class ChunkChange:
     renewed: Sequence[Pair] = ()
     published: bool = False
     by_clock: bool = False
+    wrong: Sequence[Pair] = ()
 
     @property
     def size(self) -> int:
         """How many chunks changed, counted once per change."""
-        return len(self.gained) + len(self.lost) + len(self.renewed)
+        return len(self.gained) + len(self.lost) + len(self.renewed) + len(self.wrong)
 
 
 def list_consumers(tx: Transaction, dataset_ids: Sequence[int], job_id: int = 0) -> list[Consumer]:
@@ -97,21 +100,27 @@ def list_consumers(tx: Transaction, dataset_ids: Sequence[int], job_id: int = 0)
 def chunks_changed(tx: Transaction, dataset_id: int, change: ChunkChange) -> None:
     """Update all work downstream of a dataset after a change of its chunks.
 
-    One generation of consumers at a time: chunks that stop being ready are passed on to the next.
+    What was made from them, directly or through other chunks, becomes stale in the same transaction.
     """
-    changes = {dataset_id: change} if change.size else {}
-    while changes:
-        consumers = list_consumers(tx, list(changes))
-        stale: list[tuple[int, Pair]] = []
-        for consumer in consumers:
-            if consumer.mapping == LATEST:
-                stale += _latest_changed(tx, consumer, changes[consumer.dataset_id])
-        for some in _groups([item for item in consumers if item.mapping != LATEST], changes):
-            stale += _others_changed(tx, some, changes)
-        lost: dict[int, list[Pair]] = {}
-        for output_id, pair in stale:
-            lost.setdefault(output_id, []).append(pair)
-        changes = {output_id: ChunkChange(lost=pairs) for output_id, pairs in lost.items()}
+    if not change.size:
+        return
+    needing = move_inputs(tx, {dataset_id: change})
+    if needing or change.renewed or change.wrong:
+        from dataflow.store import staleness  # start-up: most chunks are published once
+
+        staleness.outdate(tx, dataset_id, change, needing)
+
+
+def move_inputs(tx: Transaction, changes: Mapping[int, ChunkChange]) -> list[Call]:
+    """Count what arrived and what is gone; return the calls to work that needs a chunk published since."""
+    consumers = list_consumers(tx, list(changes))
+    needing: list[Call] = []
+    for consumer in consumers:
+        if consumer.mapping == LATEST:
+            _latest_changed(tx, consumer, changes[consumer.dataset_id])
+    for some in _groups([item for item in consumers if item.mapping != LATEST], changes):
+        needing += _others_changed(tx, some, changes)
+    return needing
 
 
 def arrive(
@@ -171,10 +180,17 @@ def count_ready(tx: Transaction, job_id: int, dataids: Sequence[str]) -> None:
     tx.run("publish.arrive", **parameters)
 
 
-def do_again(tx: Transaction, calls: Sequence[Call], reason: str, resubmitted: bool = False) -> list[str]:
+def do_again(
+    tx: Transaction,
+    calls: Sequence[Call],
+    reason: str,
+    resubmitted: bool = False,
+    states: Sequence[str] = tuple(FINAL),
+) -> list[str]:
     """Have finished work done again, and unfinished work too if `resubmitted`; return the new states."""
-    rows = tx.rows("publish.do_again", reason=reason, resubmitted=resubmitted, **tx.calls(calls))
-    return [row[0] for row in rows]
+    asked = {"done": WorkState.DONE in states, "failed": WorkState.FAILED in states}
+    where = {"reason": reason, "resubmitted": resubmitted, **asked}
+    return [row[0] for row in tx.rows("publish.do_again", **where, **tx.calls(calls))]
 
 
 def to_work(job_id: int, dataids: Iterable[str]) -> list[Call]:
@@ -184,8 +200,8 @@ def to_work(job_id: int, dataids: Iterable[str]) -> list[Call]:
 
 def _others_changed(
     tx: Transaction, consumers: Sequence[Consumer], changes: Mapping[int, ChunkChange]
-) -> list[tuple[int, Pair]]:
-    """Update consumers that read the chunks their mapping names; return the outputs that became stale."""
+) -> list[Call]:
+    """Update consumers that read the chunks their mapping names; return the calls of new versions."""
     known = arrive(tx, consumers, {key: change.gained for key, change in changes.items()})
     for consumer in consumers:
         gained = changes[consumer.dataset_id].gained if consumer.source_days else ()
@@ -202,28 +218,20 @@ def _others_changed(
     if known and any(change.published for change in changes.values()):
         # Work that a run had, forced or before the job read this input, was not done from the new chunk.
         renewed += [tuple(row) for row in tx.rows("publish.tried_among", **tx.calls(known))]
-    return _renew(tx, renewed)
+    return renewed
 
 
-def _latest_changed(tx: Transaction, consumer: Consumer, change: ChunkChange) -> list[tuple[int, Pair]]:
-    """Make work claimable up to what the newest chunk covers; redo what was read from a renewed chunk."""
-    if change.gained or change.lost:
-        covered, uncovered = latest_inputs.move_reach(tx, consumer, change)
-        for pairs in _batches(covered):
-            calls = consumer.calls(pairs)
-            _count(tx, calls, 1)
-            tx.run("publish.arrive", **tx.calls(calls))
-        for pairs in _batches(uncovered):
-            _depart(tx, consumer.calls(pairs))
-    if not change.renewed:
-        return []
-    readers = latest_inputs.list_readers(tx, consumer.job_id, consumer.dataset_id, change.renewed)
-    if not readers:
-        return []
-    # Lock first, read in a later statement: some work may have read a newer chunk since.
-    tx.lock("publish.lock_work", **tx.calls(consumer.calls(readers)))
-    readers = latest_inputs.list_readers(tx, consumer.job_id, consumer.dataset_id, change.renewed)
-    return _renew(tx, consumer.calls(readers))
+def _latest_changed(tx: Transaction, consumer: Consumer, change: ChunkChange) -> None:
+    """Make work claimable up to what the newest chunk covers."""
+    if not (change.gained or change.lost):
+        return
+    covered, uncovered = latest_inputs.move_reach(tx, consumer, change)
+    for pairs in _batches(covered):
+        calls = consumer.calls(pairs)
+        _count(tx, calls, 1)
+        tx.run("publish.arrive", **tx.calls(calls))
+    for pairs in _batches(uncovered):
+        _depart(tx, consumer.calls(pairs))
 
 
 def _complete(tx: Transaction, consumers: Sequence[Consumer], made: Sequence[Call]) -> None:
@@ -237,18 +245,6 @@ def _complete(tx: Transaction, consumers: Sequence[Consumer], made: Sequence[Cal
             waive_inputs(tx, consumer.job_id, consumer.kind, consumer.first, dataids)
         if consumer.covering and pairs:
             latest_inputs.cover(tx, consumer.job_id, pairs)
-
-
-def _renew(tx: Transaction, calls: Sequence[Call]) -> list[tuple[int, Pair]]:
-    """Have work done again because an input has a newer version; return the outputs no longer ready."""
-    if not calls:
-        return []
-    tx.lock("publish.lock_work", **tx.calls(calls))
-    do_again(tx, calls, "an input has a newer version")
-    tx.lock("publish.lock_outputs", **tx.ids(sorted({call[0] for call in calls})))
-    # In any state of the work: a run that fails later must not leave the old output looking current.
-    rows = tx.rows("publish.make_stale", **tx.calls(calls))
-    return [(output_id, (dataid, key)) for output_id, dataid, key, was_ready in rows if was_ready]
 
 
 def _depart(tx: Transaction, calls: Sequence[Call]) -> None:

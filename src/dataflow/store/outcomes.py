@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataflow import errors
 from dataflow.model.record import replace
-from dataflow.model.records import Publication
+from dataflow.model.records import ASK, IGNORE, Publication
 from dataflow.model.status import RunOutcome, WorkState
 from dataflow.store import chunks, leases
 from dataflow.store.journal import JournalEntry, write_journal
@@ -36,10 +36,11 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
         if newer := chunks.list_newer_snapshots(tx, plan, run.dataid):
             ending = replace(ending, outcome=RunOutcome.FAILED, reason=newer[0], final=True)
     _end_run(tx, ending)
-    outdated = ending.outcome in TRIED and _is_outdated(tx, ending)
-    state = _settle(tx, plan, ending, outdated)
+    moved, outdated = _count_moved(tx, plan, ending) if ending.outcome in TRIED else (0, False)
+    asks = ending.outcome is RunOutcome.DONE and plan.job.on_change == ASK
+    state = _settle(tx, plan, ending, bool(moved) and not asks)
     if ending.outcome is RunOutcome.DONE:
-        _publish(tx, plan, ending, outdated)
+        _publish(tx, plan, ending, bool(moved), outdated)
     elif ending.untouched:
         chunks.make_clean(tx, run.run_id)
     write_journal(
@@ -108,15 +109,17 @@ def lease_lost(tx: Transaction, run_id: int, work: str) -> errors.LeaseLost:
     )
 
 
-def _is_outdated(tx: Transaction, ending: Ending) -> bool:
-    """Return whether the work must be done again because its inputs have changed.
+def _count_moved(tx: Transaction, plan: Plan, ending: Ending) -> tuple[int, bool]:
+    """Count the inputs that have changed since the claim; and whether any is more than merely stale.
 
     A withdrawn input makes a successful run's output stale, but a failed run has tried that version.
     """
-    done = ending.outcome is RunOutcome.DONE
-    query = "finish.count_moved_pins" if done else "finish.count_newer_inputs"
-    row = tx.find(query, run_id=ending.run.run_id)
-    return bool(row and row[0])
+    if ending.outcome is not RunOutcome.DONE:
+        row = tx.find("finish.count_newer_inputs", run_id=ending.run.run_id)
+        return (row[0] if row else 0), False
+    row = None if plan.job.on_change == IGNORE else tx.find("finish.count_moved_pins", run_id=ending.run.run_id)
+    moved, merely_stale = row or (0, 0)
+    return moved, moved > merely_stale
 
 
 def _settle(tx: Transaction, plan: Plan, ending: Ending, outdated: bool) -> WorkState:
@@ -151,9 +154,9 @@ def _settle(tx: Transaction, plan: Plan, ending: Ending, outdated: bool) -> Work
     return WorkState(row[0])
 
 
-def _publish(tx: Transaction, plan: Plan, ending: Ending, stale: bool) -> None:
+def _publish(tx: Transaction, plan: Plan, ending: Ending, stale: bool, outdated: bool) -> None:
     given = {publication.dataset: publication for publication in ending.publications}
     for output in plan.outputs:
         publication = given.get(output.dataset.name) or Publication(output.dataset.name)
-        version = chunks.Version(publication, ending.run.run_id, stale)
+        version = chunks.Version(publication, ending.run.run_id, stale, outdated)
         chunks.publish(tx, output, ending.run.dataid, version)

@@ -306,8 +306,8 @@ def _plans_from_rows(tx: Transaction, rows: Sequence[Row]) -> list[Plan]:
 def _plan_from_row(
     row: Row, inputs: list[PlanInput], outputs: list[PlanOutput], environment: list[tuple[str, str]]
 ) -> Plan:
-    job_id, name, schedule, start, end, catchup, timezone, ordered, *limits = row[:15]
-    grain, grain_timezone, _, script_path, revision, kind, days = row[15:]
+    job_id, name, schedule, start, end, catchup, timezone, ordered, *limits = row[:17]
+    grain, grain_timezone, _, script_path, revision, kind, days = row[17:]
     calendar = calendar_name(name)  # not an input that was declared
     declared = [item for item in inputs if item.dataset.name != calendar]
     reads = tuple([JobInput(item.dataset.name, item.mapping) for item in declared])

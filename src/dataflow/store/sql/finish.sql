@@ -21,7 +21,7 @@ SELECT 1 FROM work WHERE work_id = :work_id FOR UPDATE
 
 -- name: count_moved_pins
 -- Inputs that are no longer what the run read, and such as are there by now but were not read: the run was forced
--- without them, or the job has got other inputs since its claim.
+-- without them, or the job has got other inputs since its claim. And those that are merely stale, in the version read.
 SELECT (SELECT count(*) FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
         WHERE i.run_id = :run_id
           AND (c.version <> i.version OR c.withdrawn OR c.stale OR c.dirty_run_id IS NOT NULL))
@@ -32,7 +32,10 @@ SELECT (SELECT count(*) FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
             SELECT 1 FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
             WHERE i.run_id = r.run_id AND i.position = x.position AND c.dataset_id = j.dataset_id
               AND CASE j.mapping WHEN 'same' THEN c.dataid = r.dataid
-                                 WHEN 'previous' THEN c.dataid <> r.dataid ELSE TRUE END))
+                                 WHEN 'previous' THEN c.dataid <> r.dataid ELSE TRUE END)),
+       (SELECT count(*) FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
+        WHERE i.run_id = :run_id AND c.stale
+          AND c.version = i.version AND NOT c.withdrawn AND c.dirty_run_id IS NULL)
 
 -- name: count_newer_inputs
 -- Inputs that have a newer version than the run read.

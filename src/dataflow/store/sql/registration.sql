@@ -68,13 +68,14 @@ DELETE FROM dataset WHERE dataset_id = :dataset_id
 -- Registers jobs or changes their settings.
 INSERT INTO job (name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
                  max_running, lease_seconds, grace_seconds, priority, timeout_seconds, grain, grain_timezone, days,
-                 modified_at)
+                 on_change, late_after_seconds, modified_at)
 SELECT value ->> 'name', value ->> 'schedule', value ->> 'start', value ->> 'end', CAST(value ->> 'catchup' AS boolean),
        value ->> 'timezone', CAST(value ->> 'ordered' AS boolean), CAST(value ->> 'retries' AS integer),
        CAST(value ->> 'retry_delay_seconds' AS double precision), CAST(value ->> 'max_running' AS integer),
        CAST(value ->> 'lease_seconds' AS double precision), CAST(value ->> 'grace_seconds' AS double precision),
        CAST(value ->> 'priority' AS integer), CAST(value ->> 'timeout_seconds' AS double precision),
-       value ->> 'grain', value ->> 'grain_timezone', value ->> 'days', $now_at
+       value ->> 'grain', value ->> 'grain_timezone', value ->> 'days', value ->> 'on_change',
+       CAST(value ->> 'late_after_seconds' AS double precision), $now_at
 FROM $records
 WHERE TRUE
 ON CONFLICT (name) DO UPDATE
@@ -83,7 +84,8 @@ SET schedule = excluded.schedule, start_at = excluded.start_at, end_at = exclude
     retry_delay_seconds = excluded.retry_delay_seconds, max_running = excluded.max_running,
     lease_seconds = excluded.lease_seconds, grace_seconds = excluded.grace_seconds, priority = excluded.priority,
     timeout_seconds = excluded.timeout_seconds, grain = excluded.grain, grain_timezone = excluded.grain_timezone,
-    days = excluded.days, revision = job.revision + 1,
+    days = excluded.days, on_change = excluded.on_change, late_after_seconds = excluded.late_after_seconds,
+    revision = job.revision + 1,
     script_path = CASE WHEN job.script_path = 'pipeline' THEN job.script_path ELSE '' END,
     modified_at = excluded.modified_at
 RETURNING name, job_id
@@ -126,14 +128,14 @@ FROM $records
 
 -- name: list_jobs
 SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
-       max_running, lease_seconds, grace_seconds, priority, timeout_seconds, grain, grain_timezone, hold, script_path,
-       revision, kind, days
+       max_running, lease_seconds, grace_seconds, priority, timeout_seconds, on_change, late_after_seconds, grain,
+       grain_timezone, hold, script_path, revision, kind, days
 FROM job ORDER BY name
 
 -- name: find_jobs
 SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
-       max_running, lease_seconds, grace_seconds, priority, timeout_seconds, grain, grain_timezone, hold, script_path,
-       revision, kind, days
+       max_running, lease_seconds, grace_seconds, priority, timeout_seconds, on_change, late_after_seconds, grain,
+       grain_timezone, hold, script_path, revision, kind, days
 FROM job WHERE name IN (SELECT ids.id FROM $names)
 
 -- name: job_names
