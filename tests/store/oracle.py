@@ -364,7 +364,7 @@ class Oracle:
         self.publish(self.jobs[run.job].output, run.dataid, stale, run)
 
     def _outdate(self, job: str, dataid: str, is_made: bool = True) -> None:
-        """An input of this work has a newer version; `is_made`: what is published was made from the old one."""
+        """An input of this work has a newer version; `is_made`: its result was made from the old one."""
         work = self.works.get((job, dataid))
         if work is not None and work.ended and not work.running:
             self._reopen(work)

@@ -52,6 +52,10 @@ DURATIONS = {
     "lease": "how long a claim lasts without renewal (default: 5m)",
     "grace": "time to exit after SIGTERM (default: 10s)",
     "timeout": "longest time a run may take (default: 0, no limit)",
+    "late_after": "a change that comes later than this after a result was published asks (default: 0, never)",
+}
+CHANGES = {
+    "on_change": "when an input of a finished result changes: rerun (default), ask or ignore",
 }
 LIST_COLUMNS = (
     *(Column("job"), Column("in", 1, PROSE), Column("out", 2, PROSE)),
@@ -83,6 +87,8 @@ def _add_fields(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(_option(name), type=whole, metavar="N", default=None, help=meaning)
     for name, meaning in DURATIONS.items():
         parser.add_argument(_option(name), metavar="DURATION", default=None, help=meaning)
+    for name, meaning in CHANGES.items():
+        parser.add_argument(_option(name), metavar="WHAT", default=None, help=meaning)
 
 
 def _option(name: str) -> str:
@@ -193,14 +199,14 @@ def describe(plan: Plan, hold: bool) -> dict[str, Any]:
         "out": list(job.outputs),
         "environment": dict(job.environment),
     }
-    names = (*TEXTS, *FLAGS, *NUMBERS, *(f"{name}_seconds" for name in DURATIONS))
+    names = (*TEXTS, *FLAGS, *NUMBERS, *(f"{name}_seconds" for name in DURATIONS), *CHANGES)
     record |= {name: getattr(job, name) for name in names}
     return record | {"grain": plan.grain, "hold": hold}
 
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:
     """The fields of the job that the command line names."""
-    values = {name: getattr(args, name) for name in (*TEXTS, *FLAGS, *NUMBERS)}
+    values = {name: getattr(args, name) for name in (*TEXTS, *FLAGS, *NUMBERS, *CHANGES)}
     values = {name: value for name, value in values.items() if value is not None}
     for name in DURATIONS:
         if (text := getattr(args, name)) is not None:

@@ -53,6 +53,8 @@ JOB_KEYS: dict[str, tuple[str, Reader]] = {
     "grace": ("grace_seconds", parse_seconds),
     "timeout": ("timeout_seconds", parse_seconds),
     "priority": ("priority", fields.read_whole),
+    "on_change": ("on_change", fields.read_name),
+    "late_after": ("late_after_seconds", parse_seconds),
     "environment": ("environment", fields.read_pairs),
 }
 """The keys of a [job.NAME] table, each with its field of Job; `environment` last, as it is a table itself."""

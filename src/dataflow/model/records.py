@@ -53,7 +53,8 @@ class JobInput:
 
 
 RERUN, ASK, IGNORE = "rerun", "ask", "ignore"
-"""What a job does when an input of a finished result changes: redo it, ask an operator, or keep the result."""
+"""What a job does when an input of a finished result changes: redo it, ask an operator, or keep it."""
+CHANGES = (RERUN, ASK, IGNORE)
 
 
 @record

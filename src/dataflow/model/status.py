@@ -59,6 +59,7 @@ MOVES: dict[str, tuple[frozenset[WorkState], frozenset[WorkState]]] = {
     "cancel": (_RUNNING, frozenset({WorkState.FAILED})),
     "mark": (frozenset(WorkState), FINAL),
     "resubmit": (_UNCLAIMED, UNFINISHED),
+    "accept": (_UNCLAIMED, frozenset({WorkState.DONE})),
     "arrive": (frozenset({WorkState.WAITING}), frozenset({WorkState.CLAIMABLE})),
     "depart": (frozenset({WorkState.CLAIMABLE}), frozenset({WorkState.WAITING})),
     "renew": (FINAL, UNFINISHED),

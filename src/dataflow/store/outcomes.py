@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataflow import errors
-from dataflow.model.record import replace
+from dataflow.model.record import record, replace
 from dataflow.model.records import ASK, IGNORE, Publication
 from dataflow.model.status import RunOutcome, WorkState
 from dataflow.store import chunks, leases
@@ -36,11 +36,11 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
         if newer := chunks.list_newer_snapshots(tx, plan, run.dataid):
             ending = replace(ending, outcome=RunOutcome.FAILED, reason=newer[0], final=True)
     _end_run(tx, ending)
-    moved, outdated = _count_moved(tx, plan, ending) if ending.outcome in TRIED else (0, False)
-    asks = ending.outcome is RunOutcome.DONE and plan.job.on_change == ASK
-    state = _settle(tx, plan, ending, bool(moved) and not asks)
+    moved = _count_moved(tx, plan, ending) if ending.outcome in TRIED else Moved()
+    asks = ending.outcome is RunOutcome.DONE and plan.job.on_change == ASK and not moved.wrong
+    state = _settle(tx, plan, ending, outdated=bool(moved.count) and not asks)
     if ending.outcome is RunOutcome.DONE:
-        _publish(tx, plan, ending, bool(moved), outdated)
+        _publish(tx, plan, ending, moved)
     elif ending.untouched:
         chunks.make_clean(tx, run.run_id)
     write_journal(
@@ -109,17 +109,27 @@ def lease_lost(tx: Transaction, run_id: int, work: str) -> errors.LeaseLost:
     )
 
 
-def _count_moved(tx: Transaction, plan: Plan, ending: Ending) -> tuple[int, bool]:
-    """Count the inputs that have changed since the claim; and whether any is more than merely stale.
+@record
+class Moved:
+    """How many inputs have changed since the claim: all, those merely stale, and those found to be wrong."""
+
+    count: int = 0
+    stale: int = 0
+    wrong: int = 0
+
+
+def _count_moved(tx: Transaction, plan: Plan, ending: Ending) -> Moved:
+    """Count the inputs that have changed since the claim, as far as the job minds.
 
     A withdrawn input makes a successful run's output stale, but a failed run has tried that version.
     """
+    run_id = ending.run.run_id
     if ending.outcome is not RunOutcome.DONE:
-        row = tx.find("finish.count_newer_inputs", run_id=ending.run.run_id)
-        return (row[0] if row else 0), False
-    row = None if plan.job.on_change == IGNORE else tx.find("finish.count_moved_pins", run_id=ending.run.run_id)
-    moved, merely_stale = row or (0, 0)
-    return moved, moved > merely_stale
+        row = tx.find("finish.count_newer_inputs", run_id=run_id)
+        return Moved(row[0] if row else 0)
+    moved = Moved(*(tx.find("finish.count_moved_pins", run_id=run_id) or (0,)))
+    # What was made from wrong data is redone whatever its job says about changes.
+    return Moved() if plan.job.on_change == IGNORE and not moved.wrong else moved
 
 
 def _settle(tx: Transaction, plan: Plan, ending: Ending, outdated: bool) -> WorkState:
@@ -154,9 +164,9 @@ def _settle(tx: Transaction, plan: Plan, ending: Ending, outdated: bool) -> Work
     return WorkState(row[0])
 
 
-def _publish(tx: Transaction, plan: Plan, ending: Ending, stale: bool, outdated: bool) -> None:
+def _publish(tx: Transaction, plan: Plan, ending: Ending, moved: Moved) -> None:
     given = {publication.dataset: publication for publication in ending.publications}
     for output in plan.outputs:
         publication = given.get(output.dataset.name) or Publication(output.dataset.name)
-        version = chunks.Version(publication, ending.run.run_id, stale, outdated)
+        version = chunks.Version(publication, ending.run.run_id, moved.count > 0, moved.count > moved.stale)
         chunks.publish(tx, output, ending.run.dataid, version)

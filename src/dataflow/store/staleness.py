@@ -1,4 +1,4 @@
-"""What a change of chunks makes stale: exactly what was made from them, down the line, by the pins of the runs.
+"""What a change of chunks makes stale: exactly what was made from them, down the line, by the runs' pins.
 
 A chunk is `outdated` if its own inputs changed, and stale if it is outdated or was made from a stale chunk.
 """
@@ -32,7 +32,7 @@ WRONG = "an input was found to be wrong"
 class Readers:
     """Who is concerned by a change: `made` results as rows (chunk_id, dataid, job_id), and work.
 
-    `needing`: the work calls for a chunk published since. `tried`: its last run read an older version and failed.
+    `needing`: the work calls for a chunk published since. `tried`: its last run failed with an older version.
     """
 
     made: Sequence[Row]
@@ -68,9 +68,7 @@ def outdate(tx: Transaction, dataset_id: int, change: ChunkChange, needing: Sequ
     _pass_on(tx, ids, wrong)
 
 
-def _find_readers(
-    tx: Transaction, dataset_id: int, change: ChunkChange, called: Sequence[Work]
-) -> Readers:
+def _find_readers(tx: Transaction, dataset_id: int, change: ChunkChange, called: Sequence[Work]) -> Readers:
     made: list[Row] = []
     tried: list[Row] = []
     for pairs, wrong in ((change.renewed, False), (change.wrong, True)):
@@ -132,7 +130,7 @@ class Policies:
         return job_id in self.of_job and self.of_job[job_id][0] == IGNORE
 
     def without_protected(self, tx: Transaction, works: Iterable[Work]) -> list[Work]:
-        """Return the work that is redone if it is done: not where the job asks first, or ignores the change."""
+        """Return the work that is redone if it is done: not where the job asks first, or ignores changes."""
         free = dict.fromkeys(works)
         for job_id, (on_change, late_after_seconds, now) in self.of_job.items():
             own = [work for work in free if work[0] == job_id]

@@ -27,6 +27,10 @@ class Timed:
     retry_delay_seconds: float = 60.0
     timeout_seconds: float = 0.0
     """Longest time a run may take; 0 for no limit."""
+    on_change: str = "rerun"
+    """When an input of a finished result changes: `rerun`, `ask` or `ignore`."""
+    late_after_seconds: float = 0.0
+    """A change that comes later than this after a result was published asks; 0: none does."""
 
 
 class DatasetPipeline(Timed):

@@ -12,7 +12,7 @@ from dataflow.model.clock import zone
 from dataflow.model.cron import ONCE, calendar_of, canonical_expression, is_step, step_text
 from dataflow.model.grain import Grain
 from dataflow.model.record import record
-from dataflow.model.records import ON_DEMAND
+from dataflow.model.records import CHANGES, ON_DEMAND, RERUN
 from dataflow.model.schedule import YEARS, Schedule, has_no_interval
 from dataflow.model.wording import quoted
 from dataflow.pipelines.declare.attributes import Attributes
@@ -33,6 +33,8 @@ class Timing:
     retries: int
     retry_delay_seconds: float
     timeout_seconds: float = 0.0
+    on_change: str = RERUN
+    late_after_seconds: float = 0.0
 
     @property
     def is_over(self) -> bool:
@@ -82,8 +84,9 @@ def read_job_timing(get: Attributes, has_callers: bool) -> Timing:
 
 
 def _read_limits(get: Attributes) -> dict[str, Any]:
-    spans = ("retry_delay_seconds", "timeout_seconds")
-    return {"retries": get.number("retries", int)} | {name: get.number(name, float) for name in spans}
+    spans = ("retry_delay_seconds", "timeout_seconds", "late_after_seconds")
+    given = {"retries": get.number("retries", int), "on_change": get.one_of("on_change", CHANGES)}
+    return given | {name: get.number(name, float) for name in spans}
 
 
 def _read_timezone(get: Attributes, goes_by_clock: bool) -> str:

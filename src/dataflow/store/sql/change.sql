@@ -36,7 +36,7 @@ WHERE o.job_id = calls.job_id AND made.dataset_id = o.dataset_id AND made.dataid
 -- The current results that were made from some stale chunks, directly or through others. What is stale already has been
 -- passed on before; what its job ignores is not passed on, unless the data is :wrong.
 WITH RECURSIVE reached (chunk_id, job_id) AS (
-    SELECT ids.id, 0 FROM $ids
+    SELECT ids.id, CAST(0 AS bigint) FROM $ids
     UNION
     SELECT made.chunk_id, r.job_id
     FROM reached
@@ -82,3 +82,71 @@ CROSS JOIN run r
 WHERE o.job_id = calls.job_id AND made.dataset_id = o.dataset_id AND made.dataid = calls.dataid
   AND r.run_id = made.run_id AND r.ended_at < :before
 
+-- name: results
+-- What is published of some work, and by which run.
+SELECT c.chunk_id, c.dataid, d.name, c.stale, c.withdrawn, c.dirty_run_id, c.run_id
+FROM job_output o
+JOIN dataset d ON d.dataset_id = o.dataset_id
+JOIN chunk c ON c.dataset_id = o.dataset_id
+WHERE o.job_id = :job_id AND c.dataid IN (SELECT batch.dataid FROM $batch) AND c.version > 0
+ORDER BY c.sort_key, d.dataset_id
+
+-- name: lock_pins
+-- Keeps what some runs have read from becoming stale until it is looked at (PostgreSQL only).
+SELECT c.chunk_id FROM chunk c
+WHERE c.chunk_id IN (SELECT i.chunk_id FROM run_input i WHERE i.run_id IN (SELECT ids.id FROM $ids))
+ORDER BY c.chunk_id FOR SHARE
+
+-- name: stale_pins
+-- What some runs have read that is stale, each with the job that produces it.
+SELECT i.run_id, d.name, c.dataid, coalesce(j.name, '')
+FROM run_input i
+JOIN chunk c ON c.chunk_id = i.chunk_id
+JOIN dataset d ON d.dataset_id = c.dataset_id
+LEFT JOIN job_output o ON o.dataset_id = c.dataset_id
+LEFT JOIN job j ON j.job_id = o.job_id
+WHERE i.run_id IN (SELECT ids.id FROM $ids) AND c.stale
+ORDER BY i.run_id, d.name, c.sort_key
+
+-- name: make_current
+-- Results that are kept as they are, and which of them can be read.
+UPDATE chunk SET stale = FALSE, outdated = FALSE, modified_at = $now_at
+WHERE chunk_id IN (SELECT ids.id FROM $ids) AND stale
+RETURNING chunk_id, dataset_id, dataid, sort_key, (NOT withdrawn AND dirty_run_id IS NULL)
+
+-- name: settle
+-- The work of a result that an operator keeps, in any state but RUNNING.
+UPDATE work
+SET state = 'DONE', resubmitted = FALSE, attempts = 0, losses = 0, returns = 0, not_before = NULL, reason = :reason,
+    modified_at = $now_at
+WHERE (job_id, dataid) IN (SELECT calls.job_id, calls.dataid FROM $calls) AND state <> 'RUNNING'
+
+-- name: settle_followers
+-- Work that was open only because an input was stale, which is current again in the version that was read.
+UPDATE work
+SET state = 'DONE', attempts = 0, losses = 0, returns = 0, not_before = NULL, reason = '', modified_at = $now_at
+WHERE (job_id, dataid) IN (SELECT calls.job_id, calls.dataid FROM $calls)
+  AND state IN ('WAITING', 'CLAIMABLE') AND NOT resubmitted
+
+-- name: current_again
+-- Results that were stale only because of some chunks which are current again.
+SELECT DISTINCT made.chunk_id, made.dataid, r.job_id
+FROM run_input i
+JOIN run r ON r.run_id = i.run_id
+JOIN job_output o ON o.job_id = r.job_id
+JOIN chunk made ON made.dataset_id = o.dataset_id AND made.dataid = r.dataid AND made.run_id = r.run_id
+WHERE i.chunk_id IN (SELECT ids.id FROM $ids) AND made.stale AND NOT made.outdated
+  AND NOT EXISTS (SELECT 1 FROM run_input x JOIN chunk p ON p.chunk_id = x.chunk_id
+                  WHERE x.run_id = made.run_id AND p.stale)
+
+-- name: make_wrong
+-- Chunks whose current version was found to be wrong.
+UPDATE chunk SET wrong_version = version
+WHERE dataset_id = :dataset_id AND dataid IN (SELECT batch.dataid FROM $batch)
+
+-- name: work_of
+-- The work that produces some chunks, locked.
+SELECT w.dataid, w.state, w.run_id
+FROM work w
+WHERE w.job_id = :job_id AND w.dataid IN (SELECT batch.dataid FROM $batch)
+ORDER BY w.work_id $for_update

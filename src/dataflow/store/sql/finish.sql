@@ -21,7 +21,8 @@ SELECT 1 FROM work WHERE work_id = :work_id FOR UPDATE
 
 -- name: count_moved_pins
 -- Inputs that are no longer what the run read, and such as are there by now but were not read: the run was forced
--- without them, or the job has got other inputs since its claim. And those that are merely stale, in the version read.
+-- without them, or the job has got other inputs since its claim. Those of them that are merely stale,
+-- in the version read; and those that were found to be wrong.
 SELECT (SELECT count(*) FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
         WHERE i.run_id = :run_id
           AND (c.version <> i.version OR c.withdrawn OR c.stale OR c.dirty_run_id IS NOT NULL))
@@ -35,7 +36,9 @@ SELECT (SELECT count(*) FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
                                  WHEN 'previous' THEN c.dataid <> r.dataid ELSE TRUE END)),
        (SELECT count(*) FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
         WHERE i.run_id = :run_id AND c.stale
-          AND c.version = i.version AND NOT c.withdrawn AND c.dirty_run_id IS NULL)
+          AND c.version = i.version AND NOT c.withdrawn AND c.dirty_run_id IS NULL),
+       (SELECT count(*) FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
+        WHERE i.run_id = :run_id AND i.version <= c.wrong_version)
 
 -- name: count_newer_inputs
 -- Inputs that have a newer version than the run read.
