@@ -360,6 +360,15 @@ def test_what_was_made_from_wrong_data_is_redone_whatever_its_job_says(world: Wo
     assert world.drain("to_clean") == ["1"]
 
 
+def test_wrong_data_reaches_a_result_whose_job_ignored_that_its_input_was_stale(world: World) -> None:
+    made(world, on_change="ask")
+    world.job("to_report", ["clean"], ["report"], on_change="ignore")
+    world.ready("raw", "1", again=True)
+    assert statuses(world) == ("READY", "STALE", "READY")
+    world.invalidate("raw", "1")
+    assert statuses(world) == ("PENDING", "STALE", "STALE")
+
+
 @pytest.mark.parametrize("on_change", ["rerun", "ask", "ignore"])
 @pytest.mark.parametrize("is_back", [False, True])
 def test_a_run_that_reads_wrong_data_publishes_nothing_current(

@@ -117,7 +117,8 @@ def invalidate(
         works = tx.rows("change.work_of", job_id=plan.job_id, **tx.batch(pairs))
         _refuse_writing(plan, name, works)
     rows = tx.rows("publish.withdraw", dataset_id=dataset_id, **tx.batch(pairs))
-    tx.run("change.make_wrong", dataset_id=dataset_id, **tx.batch(pairs))
+    ids = [row[0] for row in tx.rows("change.chunk_ids", dataset_id=dataset_id, **tx.batch(pairs))]
+    tx.run("change.make_wrong", **tx.ids(ids))
     withdrawn = {dataid for dataid, _ in rows}
     were_ready = {dataid for dataid, was_ready in rows if was_ready}
     lost = [pair for pair in pairs if pair[0] in were_ready]

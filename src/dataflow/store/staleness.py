@@ -85,21 +85,42 @@ def _pass_on(tx: Transaction, outdated: Sequence[int], wrong: bool) -> None:
     """Mark outdated chunks, and all current results made from them, as stale; count them as not ready."""
     if not outdated:
         return
-    stale = tx.rows("change.make_stale", outdated=True, **tx.ids(outdated))
-    tx.run("change.make_outdated", **tx.ids(outdated))
-    works: list[Work] = []
-    roots = [row[0] for row in stale]
-    # Again until nothing is found: a run that read a chunk may have finished before it was marked.
-    while roots and (found := tx.rows("change.made_down_the_line", wrong=wrong, **tx.ids(roots))):
-        _lock(tx, _works(found))
-        found = tx.rows("change.made_down_the_line", wrong=wrong, **tx.ids(roots))
-        marked = tx.rows("change.make_stale", outdated=False, **tx.ids([row[0] for row in found]))
+    stale = _mark(tx, outdated)
+    works: dict[Work, None] = {}
+    roots = set(outdated) if wrong else {row[0] for row in stale}
+    # Again until nothing is new: a run that read a chunk may have finished before it was marked.
+    while found := _list_made_from(tx, roots, wrong):
+        ids = [row[0] for row in found]
+        # What ignores changes does not follow its inputs: only its own run or an operator makes it current.
+        marked = _mark(tx, [row[0] for row in found if row[3]])
+        marked += tx.rows("change.make_stale", outdated=False, **tx.ids(ids))
         stale += marked
-        works += _works(found)
-        roots += [row[0] for row in marked]
+        works |= dict.fromkeys(_works(found))
+        roots |= set(ids)
+    if wrong:
+        tx.run("change.make_wrong", **tx.ids(sorted(roots)))
     _leave(tx, stale)
     kept = Policies.read(tx, works, wrong)
     _redo(tx, kept.without_protected(tx, works), STALE_INPUT, DONE)
+
+
+def _mark(tx: Transaction, outdated: Sequence[int]) -> list[Row]:
+    """Mark chunks as outdated; return those that were not stale yet."""
+    if not outdated:
+        return []
+    stale = tx.rows("change.make_stale", outdated=True, **tx.ids(outdated))
+    tx.run("change.make_outdated", **tx.ids(outdated))
+    return stale
+
+
+def _list_made_from(tx: Transaction, roots: set[int], wrong: bool) -> list[Row]:
+    """Return the results made from some chunks, locked, down the line, that are not among them."""
+    ids = tx.ids(sorted(roots))
+    found = tx.rows("change.made_down_the_line", wrong=wrong, **ids) if roots else []
+    if any(row[0] not in roots for row in found):
+        _lock(tx, _works(found))
+        found = tx.rows("change.made_down_the_line", wrong=wrong, **ids)
+    return [row for row in found if row[0] not in roots]
 
 
 def _leave(tx: Transaction, stale: Iterable[Row]) -> None:
@@ -143,7 +164,7 @@ class Policies:
 
 
 def _works(made: Iterable[Row]) -> list[Work]:
-    return list(dict.fromkeys([(job_id, dataid) for _, dataid, job_id in made]))
+    return list(dict.fromkeys([(row[2], row[1]) for row in made]))
 
 
 def _outputs_of(tx: Transaction, works: Sequence[Work]) -> list[Row]:

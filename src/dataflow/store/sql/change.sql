@@ -34,21 +34,21 @@ WHERE o.job_id = calls.job_id AND made.dataset_id = o.dataset_id AND made.dataid
 
 -- name: made_down_the_line
 -- The current results that were made from some stale chunks, directly or through others. What is stale already has been
--- passed on before; what its job ignores is not passed on, unless the data is :wrong.
-WITH RECURSIVE reached (chunk_id, job_id) AS (
-    SELECT ids.id, CAST(0 AS bigint) FROM $ids
+-- passed on before, and what its job ignores is not passed on; unless the data is :wrong.
+WITH RECURSIVE reached (chunk_id, job_id, ignores) AS (
+    SELECT ids.id, CAST(0 AS bigint), FALSE FROM $ids
     UNION
-    SELECT made.chunk_id, r.job_id
+    SELECT made.chunk_id, r.job_id, j.on_change = 'ignore'
     FROM reached
     JOIN run_input i ON i.chunk_id = reached.chunk_id
     JOIN run r ON r.run_id = i.run_id
     JOIN job j ON j.job_id = r.job_id AND (:wrong OR j.on_change <> 'ignore')
     JOIN job_output o ON o.job_id = r.job_id
     JOIN chunk made ON made.dataset_id = o.dataset_id AND made.dataid = r.dataid AND made.run_id = r.run_id
-    WHERE NOT made.stale)
-SELECT reached.chunk_id, c.dataid, reached.job_id
+    WHERE :wrong OR NOT made.stale)
+SELECT reached.chunk_id, c.dataid, reached.job_id, reached.ignores
 FROM reached JOIN chunk c ON c.chunk_id = reached.chunk_id
-WHERE reached.job_id > 0 AND NOT c.stale
+WHERE reached.job_id > 0
 
 -- name: make_stale
 -- Marks results stale, and says which were ready. :outdated when their own inputs have changed.
@@ -110,7 +110,9 @@ ORDER BY i.run_id, d.name, c.sort_key
 
 -- name: make_current
 -- Results that are kept as they are, and which of them can be read.
-UPDATE chunk SET stale = FALSE, outdated = FALSE, modified_at = $now_at
+UPDATE chunk
+SET stale = FALSE, outdated = FALSE, modified_at = $now_at,
+    wrong_version = CASE WHEN wrong_version < version THEN wrong_version ELSE version - 1 END
 WHERE chunk_id IN (SELECT ids.id FROM $ids) AND stale
 RETURNING chunk_id, dataset_id, dataid, sort_key, (NOT withdrawn AND dirty_run_id IS NULL)
 
@@ -140,9 +142,11 @@ WHERE i.chunk_id IN (SELECT ids.id FROM $ids) AND made.stale AND NOT made.outdat
                   WHERE x.run_id = made.run_id AND p.stale)
 
 -- name: make_wrong
--- Chunks whose current version was found to be wrong.
-UPDATE chunk SET wrong_version = version
-WHERE dataset_id = :dataset_id AND dataid IN (SELECT batch.dataid FROM $batch)
+-- Chunks whose current version is wrong, or was made from wrong data.
+UPDATE chunk SET wrong_version = version WHERE chunk_id IN (SELECT ids.id FROM $ids)
+
+-- name: chunk_ids
+SELECT chunk_id FROM chunk WHERE dataset_id = :dataset_id AND dataid IN (SELECT batch.dataid FROM $batch)
 
 -- name: work_of
 -- The work that produces some chunks, locked.
