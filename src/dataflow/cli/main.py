@@ -52,6 +52,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "purge": ("maintenance", "delete old runs, journal entries, logs and replaced versions"),
     "doctor": ("maintenance", "check the store, clocks, leases and permissions"),
     "db": ("maintenance", "upgrade the store's schema or show its version"),
+    "accept": ("correct", "keep a stale result as it is"),
+    "invalidate": ("correct", "withdraw wrong chunks and redo what was made from them"),
+    "lineage": ("lineage", "show what was made from what: datasets, chunks, columns"),
     "completion": ("completion", "print a completion script for bash, zsh or fish"),
 }
 """Every command with its module and one line of help."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataflow.model.record import record
 from dataflow.store.chunk_reads import ChunkReads
 from dataflow.store.job_reads import JobReads
+from dataflow.store.lineage_reads import LineageReads
 from dataflow.store.reads import Reads
 from dataflow.store.run_reads import RunReads
 from dataflow.store.work_reads import WorkReads
@@ -51,5 +52,5 @@ class JournalReads(Reads):
         return str(self._get("versions.store_id"))
 
 
-class Reader(JobReads, WorkReads, RunReads, ChunkReads, JournalReads):
+class Reader(JobReads, WorkReads, RunReads, ChunkReads, LineageReads, JournalReads):
     """Every read of one store."""
