@@ -116,6 +116,20 @@ def test_work_that_failed_with_an_input_it_no_longer_reads_is_not_tried_again(wo
     assert world.state("to_clean", "1") == "FAILED"
 
 
+def test_a_failed_attempt_is_not_repeated_for_a_chunk_that_an_earlier_one_read(world: World) -> None:
+    world.dataset("months", grain="monthly")
+    world.dataset("snap", grain="daily")
+    world.job("to_view", ["months", "snap:latest"], [])
+    world.ready("months", "2017-11")
+    world.ready("snap", "2017-11-30")
+    world.do("to_view", outcome=RunOutcome.FAILED)
+    world.ready("snap", "2017-12-01")
+    world.resubmit("to_view", "2017-11")
+    world.do("to_view", outcome=RunOutcome.FAILED)
+    world.ready("snap", "2017-11-30", again=True)
+    assert world.state("to_view", "2017-11") == "FAILED"
+
+
 def test_a_job_without_outputs_runs_again_for_a_newer_version(world: World) -> None:
     world.dataset("raw")
     world.job("mail", ["raw:latest"], [])
@@ -310,6 +324,43 @@ def test_a_result_whose_own_inputs_changed_stays_stale_when_another_is_accepted(
         world.ready(name, "1", again=True)
     world.accept("to_left", "1")
     assert (world.status("both", "1"), world.state("join", "1")) == ("STALE", "CLAIMABLE")
+
+
+def test_failed_work_stays_failed_when_its_input_is_accepted(world: World) -> None:
+    made(world, on_change="ask")
+    world.resubmit("to_report", "1")
+    run = world.take("to_report")
+    world.ready("raw", "1", again=True)
+    world.finish(run, RunOutcome.FAILED)
+    world.accept("to_clean", "1")
+    assert world.state("to_report", "1") == "FAILED"
+
+
+def test_an_accepted_result_does_not_become_stale_by_what_was_stale_before(world: World) -> None:
+    for name in ("a", "left", "middle", "end", "rates"):
+        world.dataset(name)
+    world.job("to_left", ["a"], ["left"], on_change="ask")
+    world.job("to_middle", ["left", "rates"], ["middle"], on_change="ask")
+    world.job("to_end", ["middle"], ["end"])
+    for name in ("a", "rates"):
+        world.ready(name, "1")
+    for job in ("to_left", "to_middle", "to_end"):
+        world.do(job)
+    world.ready("a", "1", again=True)
+    world.mark("to_end", "1", WorkState.DONE)  # whatever its input is
+    assert world.status("end", "1") == "READY"
+    world.ready("rates", "1", again=True)
+    assert (world.status("middle", "1"), world.status("end", "1")) == ("STALE", "READY")
+
+
+def test_a_run_that_reads_what_was_accepted_publishes_a_current_result(world: World) -> None:
+    made(world)
+    world.job("to_report", ["clean"], ["report"], on_change="ignore")
+    world.invalidate("raw", "1")
+    world.accept("to_clean", "1")
+    world.resubmit("to_report", "1")
+    world.do("to_report")
+    assert world.status("report", "1") == "READY"
 
 
 def test_running_unknown_and_withdrawn_results_cannot_be_accepted(world: World) -> None:

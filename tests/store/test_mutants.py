@@ -11,6 +11,7 @@ import pytest
 
 from dataflow import errors
 from dataflow.store.queries import Queries
+from tests.store.change_mutants import CHANGE
 from tests.store.chunk_mutants import OPERATE, PUBLISH, REGISTRATION
 from tests.store.latest_mutants import COVER, COVER_LOCKS, PIN_READY
 from tests.store.lock_mutants import LOCKS
@@ -20,7 +21,18 @@ from tests.store.some_days_mutants import SOME_DAYS, SOME_DAYS_LOCKS
 from tests.store.version_mutants import VERSION_LOCKS, VERSIONS
 from tests.store.world import World, open_sqlite
 
-GUARDS = [*CLAIM, *FINISH, *PUBLISH, *OPERATE, *REGISTRATION, *COVER, *PIN_READY, *VERSIONS, *SOME_DAYS]
+GUARDS = [
+    *CLAIM,
+    *FINISH,
+    *PUBLISH,
+    *OPERATE,
+    *REGISTRATION,
+    *COVER,
+    *PIN_READY,
+    *VERSIONS,
+    *SOME_DAYS,
+    *CHANGE,
+]
 
 # What a condition is about when it guards a move, and not merely names the rows.
 GUARDED = re.compile(
@@ -60,7 +72,7 @@ def list_conditions(sql: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "file", ["claim", "finish", "publish", "operate", "registration", "cover", "versions"]
+    "file", ["claim", "finish", "publish", "operate", "registration", "cover", "versions", "change"]
 )
 def test_every_condition_that_guards_a_move_has_a_mutant(file: str) -> None:
     queries = Queries("plain", {})

@@ -11,7 +11,6 @@ from dataflow.model.days import has_day
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST, PREVIOUS, SAME, consumers_of, needed_dataids
 from dataflow.model.record import record
-from dataflow.model.status import FINAL, WorkState
 from dataflow.store import latest_inputs
 
 TYPE_CHECKING = False
@@ -180,17 +179,10 @@ def count_ready(tx: Transaction, job_id: int, dataids: Sequence[str]) -> None:
     tx.run("publish.arrive", **parameters)
 
 
-def do_again(
-    tx: Transaction,
-    calls: Sequence[Call],
-    reason: str,
-    resubmitted: bool = False,
-    states: Sequence[str] = tuple(FINAL),
-) -> list[str]:
+def do_again(tx: Transaction, calls: Sequence[Call], reason: str, resubmitted: bool = False) -> list[str]:
     """Have finished work done again, and unfinished work too if `resubmitted`; return the new states."""
-    asked = {"done": WorkState.DONE in states, "failed": WorkState.FAILED in states}
-    where = {"reason": reason, "resubmitted": resubmitted, **asked}
-    return [row[0] for row in tx.rows("publish.do_again", **where, **tx.calls(calls))]
+    rows = tx.rows("publish.do_again", reason=reason, resubmitted=resubmitted, **tx.calls(calls))
+    return [row[0] for row in rows]
 
 
 def to_work(job_id: int, dataids: Iterable[str]) -> list[Call]:

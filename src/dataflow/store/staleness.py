@@ -179,8 +179,10 @@ def _lock(tx: Transaction, works: Sequence[Work]) -> None:
 
 
 def _redo(tx: Transaction, works: Sequence[Work], reason: str, states: Sequence[str]) -> None:
-    for calls in _batches(works):
-        consumers.do_again(tx, calls, reason, states=states)
+    """Have work in one of some states done again. It is locked, so its state does not change meanwhile."""
+    found = _rows(tx, "change.states_of", works)
+    for calls in _batches([(job_id, dataid) for job_id, dataid, state in found if state in states]):
+        consumers.do_again(tx, calls, reason)
 
 
 def _rows(tx: Transaction, query: str, works: Sequence[Work], **parameters: str) -> list[Row]:

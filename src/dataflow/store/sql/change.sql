@@ -24,6 +24,12 @@ WHERE c.dataset_id = :dataset_id AND c.dataid IN (SELECT batch.dataid FROM $batc
            SELECT 1 FROM job_output o JOIN chunk made ON made.dataset_id = o.dataset_id AND made.dataid = w.dataid
            WHERE o.job_id = w.job_id AND made.run_id IS NOT NULL))
 
+-- name: states_of
+-- The states of some work.
+SELECT w.job_id, w.dataid, w.state FROM $calls
+CROSS JOIN work w
+WHERE w.job_id = calls.job_id AND w.dataid = calls.dataid
+
 -- name: outputs_of
 -- The published outputs of some work.
 SELECT made.chunk_id, made.dataid, o.job_id

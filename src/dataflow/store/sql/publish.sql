@@ -179,8 +179,8 @@ WHERE (job_id, dataid) IN (SELECT calls.job_id, calls.dataid FROM $calls)
   AND state = 'CLAIMABLE' AND missing > 0
 
 -- name: do_again
--- What was finished (well if :done, or else if :failed) is to be done again, because an input has a newer version or
--- because an operator asks for it (:resubmitted), who may mean unfinished work too. A revoked run may still be ending: its lease is waited for.
+-- What was finished is to be done again, because an input has a newer version or because an operator asks for it
+-- (:resubmitted), who may mean unfinished work too. A revoked run may still be ending: its lease is waited for.
 -- Materialized, so that the clock is read once and state and not_before agree.
 WITH revoked AS MATERIALIZED (
     SELECT w.work_id, (SELECT r.lease_until FROM run r
@@ -193,7 +193,7 @@ SET state = CASE WHEN missing > 0 OR revoked.until IS NOT NULL THEN 'WAITING' EL
     resubmitted = :resubmitted, reason = :reason, called_at = $now_at, called_run_id = run_id, modified_at = $now_at
 FROM revoked
 WHERE work.work_id = revoked.work_id AND state <> 'RUNNING'
-  AND (:resubmitted OR :done AND state = 'DONE' OR :failed AND state IN ('FAILED', 'INVALID'))
+  AND (:resubmitted OR state IN ('DONE', 'FAILED', 'INVALID'))
 RETURNING state
 
 -- name: journal
