@@ -30,7 +30,7 @@ CHANGE = [
     Mutant(
         "change.made_from",
         "AND c.dataid IN (SELECT batch.dataid FROM $batch)",
-        viewed(latest.test_work_runs_again_when_the_chunk_it_read_has_a_newer_version),
+        change.test_wrong_data_of_one_dataid_says_nothing_about_the_others,
     ),
     Mutant(
         "change.tried_with",
@@ -62,8 +62,13 @@ CHANGE = [
     Mutant(
         "change.made_down_the_line",
         "WHERE :wrong OR NOT made.stale)",
-        change.test_an_accepted_result_does_not_become_stale_by_what_was_stale_before,
+        change.test_what_is_current_by_an_operators_word_stays_so_when_a_stale_input_has_another_reason,
         ")",
+    ),
+    Mutant(
+        "change.made_down_the_line",
+        "AND made.run_id = r.run_id",
+        change.test_a_result_that_was_remade_from_something_else_is_not_stale_down_the_line,
     ),
     Mutant(
         "change.make_outdated",
@@ -93,7 +98,7 @@ CHANGE = [
     Mutant(
         "change.make_current",
         "ELSE version - 1",
-        change.test_a_run_that_reads_what_was_accepted_publishes_a_current_result,
+        change.test_a_run_that_ignores_a_change_of_what_was_accepted_publishes_a_current_result,
         "ELSE wrong_version",
     ),
     Mutant("change.settle", "AND state <> 'RUNNING'", lines.settling_running_work),

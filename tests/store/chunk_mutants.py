@@ -137,7 +137,7 @@ PUBLISH = [
     Mutant(
         "publish.do_again",
         "AND (:resubmitted OR state IN ('DONE', 'FAILED', 'INVALID'))",
-        publishing.test_a_newer_input_does_not_shorten_a_wait,
+        lines.renewing_open_work,
     ),
     Mutant(
         "publish.do_again",

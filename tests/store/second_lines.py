@@ -156,6 +156,14 @@ def _freed(world: World, run: Run, dead: list[str]) -> Any:
     return bare(world, lambda tx: tx.find("claim.free_run", run_id=run.run_id, reason="", **tx.names(dead)))
 
 
+def renewing_open_work(world: World) -> None:
+    run = run_of(world)
+    world.finish(run, RunOutcome.RETURNED)
+    calls = [(run.job_id, 0, "1", "", 0)]
+    where = {"reason": "", "resubmitted": False}
+    assert bare(world, lambda tx: tx.rows("publish.do_again", **where, **tx.calls(calls))) == []
+
+
 def accepted(world: World, flag: str) -> list[Any]:
     """Bare: what making a chunk current says about it, in a state that no operator gets to accept."""
     world.chain("raw", "clean")

@@ -90,6 +90,17 @@ def test_a_result_is_stale_by_what_it_was_made_from_even_if_its_job_reads_someth
     assert world.status("clean", "1") == "READY"
 
 
+def test_a_result_that_was_remade_from_something_else_is_not_stale_down_the_line(world: World) -> None:
+    made(world)
+    world.dataset("rates")
+    world.ready("rates", "1")
+    world.job("to_report", ["rates"], ["report"])
+    world.resubmit("to_report", "1")
+    world.do("to_report")
+    world.ready("raw", "1", again=True)
+    assert statuses(world) == ("READY", "STALE", "READY")
+
+
 def test_a_failed_attempt_with_another_chunk_says_nothing_about_the_old_result(world: World) -> None:
     world.dataset("months", grain="monthly")
     world.dataset("snap", grain="daily")
@@ -328,38 +339,41 @@ def test_a_result_whose_own_inputs_changed_stays_stale_when_another_is_accepted(
 
 def test_failed_work_stays_failed_when_its_input_is_accepted(world: World) -> None:
     made(world, on_change="ask")
-    world.resubmit("to_report", "1")
-    run = world.take("to_report")
     world.ready("raw", "1", again=True)
-    world.finish(run, RunOutcome.FAILED)
+    world.mark("to_report", "1", WorkState.FAILED)
     world.accept("to_clean", "1")
     assert world.state("to_report", "1") == "FAILED"
 
 
-def test_an_accepted_result_does_not_become_stale_by_what_was_stale_before(world: World) -> None:
-    for name in ("a", "left", "middle", "end", "rates"):
+def test_what_is_current_by_an_operators_word_stays_so_when_a_stale_input_has_another_reason(
+    world: World,
+) -> None:
+    for name in ("a", "b", "left", "right", "both", "end"):
         world.dataset(name)
-    world.job("to_left", ["a"], ["left"], on_change="ask")
-    world.job("to_middle", ["left", "rates"], ["middle"], on_change="ask")
-    world.job("to_end", ["middle"], ["end"])
-    for name in ("a", "rates"):
+    world.job("to_left", ["a"], ["left"])
+    world.job("to_right", ["b"], ["right"])
+    world.job("join", ["left", "right"], ["both"])
+    world.job("to_end", ["both"], ["end"])
+    for name in ("a", "b"):
         world.ready(name, "1")
-    for job in ("to_left", "to_middle", "to_end"):
+    for job in ("to_left", "to_right", "join", "to_end"):
         world.do(job)
     world.ready("a", "1", again=True)
-    world.mark("to_end", "1", WorkState.DONE)  # whatever its input is
-    assert world.status("end", "1") == "READY"
-    world.ready("rates", "1", again=True)
-    assert (world.status("middle", "1"), world.status("end", "1")) == ("STALE", "READY")
+    world.mark("to_end", "1", WorkState.DONE)
+    world.ready("b", "1", again=True)
+    assert [world.status(name, "1") for name in ("right", "both", "end")] == ["STALE", "STALE", "READY"]
 
 
-def test_a_run_that_reads_what_was_accepted_publishes_a_current_result(world: World) -> None:
+def test_a_run_that_ignores_a_change_of_what_was_accepted_publishes_a_current_result(world: World) -> None:
     made(world)
     world.job("to_report", ["clean"], ["report"], on_change="ignore")
     world.invalidate("raw", "1")
     world.accept("to_clean", "1")
     world.resubmit("to_report", "1")
-    world.do("to_report")
+    run = world.take("to_report")
+    world.ready("raw", "1")
+    world.do("to_clean")
+    world.finish(run)
     assert world.status("report", "1") == "READY"
 
 
@@ -391,6 +405,14 @@ def test_wrong_data_from_outside_is_withdrawn_and_all_made_from_it_waits_for_it(
     world.ready("raw", "1")
     assert (world.drain("to_clean"), world.drain("to_report")) == (["1"], ["1"])
     assert (statuses(world), states(world)) == (("READY", "READY", "READY"), ("DONE", "DONE"))
+
+
+def test_wrong_data_of_one_dataid_says_nothing_about_the_others(world: World) -> None:
+    made(world)
+    world.ready("raw", "2")
+    world.do("to_clean")
+    world.invalidate("raw", "1")
+    assert (world.status("clean", "1"), world.status("clean", "2")) == ("STALE", "READY")
 
 
 def test_wrong_data_of_a_job_is_produced_again(world: World) -> None:

@@ -192,8 +192,11 @@ def test_two_concurrent_upgrades_of_an_older_store_both_succeed(postgres_url: st
         connection.execute(f"ALTER TABLE {SCHEMA}.job {dropped}".encode())
         connection.execute(f"ALTER TABLE {SCHEMA}.job_input DROP COLUMN days")
         connection.execute(f"ALTER TABLE {SCHEMA}.work DROP COLUMN called_run_id")
-    world = World(Store(database, "op@desk"), None)
-    undo_change(world)
+        connection.execute(f"DROP INDEX {SCHEMA}.run_input_chunk")
+        dropped = "DROP COLUMN on_change, DROP COLUMN late_after_seconds"
+        connection.execute(f"ALTER TABLE {SCHEMA}.job {dropped}".encode())
+        dropped = "DROP COLUMN outdated, DROP COLUMN wrong_version"
+        connection.execute(f"ALTER TABLE {SCHEMA}.chunk {dropped}".encode())
     other = PostgresDatabase(postgres_url, SCHEMA)
     with ThreadPoolExecutor() as threads:
         answers = list(threads.map(lambda found: found.upgrade(), (database, other)))

@@ -55,6 +55,7 @@ HARMLESS = {
     ("registration.delete_uncalled", "x.present > 0"): "delete_uncalled_inputs has asked before",
     ("publish.do_again", "r.run_id = w.run_id"): "a join",
     ("publish.clean_place", "dirty_run_id IS NOT NULL"): "names the index",
+    ("change.made_down_the_line", "reached.job_id > 0"): "leaves out what it started from",
 }
 
 
