@@ -39,7 +39,7 @@ CHANGE = [
     ),
     Mutant(
         "change.tried_with",
-        "AND EXISTS (SELECT 1 FROM job_input x WHERE x.job_id = w.job_id AND x.dataset_id = c.dataset_id)",
+        "AND EXISTS (SELECT 1 FROM job_input x WHERE x.job_id = w.job_id AND x.dataset_id = :dataset_id)",
         change.test_work_that_failed_with_an_input_it_no_longer_reads_is_not_tried_again,
     ),
     Mutant(
@@ -67,7 +67,7 @@ CHANGE = [
     ),
     Mutant(
         "change.made_down_the_line",
-        "AND made.run_id = r.run_id",
+        "AND made.run_id = i.run_id",
         change.test_a_result_that_was_remade_from_something_else_is_not_stale_down_the_line,
     ),
     Mutant(

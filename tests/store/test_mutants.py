@@ -56,6 +56,7 @@ HARMLESS = {
     ("publish.do_again", "r.run_id = w.run_id"): "a join",
     ("publish.clean_place", "dirty_run_id IS NOT NULL"): "names the index",
     ("change.made_down_the_line", "reached.job_id > 0"): "leaves out what it started from",
+    ("change.made_down_the_line", "run.run_id = i.run_id"): "a join",
 }
 
 

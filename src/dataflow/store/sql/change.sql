@@ -1,28 +1,28 @@
 -- name: made_from
 -- The published results whose run read some chunks of a dataset, each with the job that made it. Of a new version only
--- who read an older one; all of them if the chunks are :wrong.
+-- who read an older one; all of them if the chunks are :wrong. Here and below each run is looked up by itself: joined,
+-- PostgreSQL would read all runs there ever were.
 SELECT DISTINCT made.chunk_id, made.dataid, r.job_id
-FROM chunk c
-JOIN run_input i ON i.chunk_id = c.chunk_id AND (:wrong OR i.version < c.version)
-JOIN run r ON r.run_id = i.run_id
+FROM (SELECT i.run_id, (SELECT run.job_id FROM run WHERE run.run_id = i.run_id) AS job_id,
+             (SELECT run.dataid FROM run WHERE run.run_id = i.run_id) AS dataid
+      FROM chunk c JOIN run_input i ON i.chunk_id = c.chunk_id AND (:wrong OR i.version < c.version)
+      WHERE c.dataset_id = :dataset_id AND c.dataid IN (SELECT batch.dataid FROM $batch)) AS r
 JOIN job_output o ON o.job_id = r.job_id
 JOIN chunk made ON made.dataset_id = o.dataset_id AND made.dataid = r.dataid AND made.run_id = r.run_id
-WHERE c.dataset_id = :dataset_id AND c.dataid IN (SELECT batch.dataid FROM $batch)
 
 -- name: tried_with
 -- Work whose last run read some chunks in an older version, and which no published result can speak for: it failed, or
 -- it is done without a result that a run made.
 SELECT DISTINCT w.job_id, w.dataid, w.state
-FROM chunk c
-JOIN run_input i ON i.chunk_id = c.chunk_id AND i.version < c.version
-JOIN run r ON r.run_id = i.run_id
+FROM (SELECT i.run_id, (SELECT run.work_id FROM run WHERE run.run_id = i.run_id) AS work_id
+      FROM chunk c JOIN run_input i ON i.chunk_id = c.chunk_id AND i.version < c.version
+      WHERE c.dataset_id = :dataset_id AND c.dataid IN (SELECT batch.dataid FROM $batch)) AS r
 JOIN work w ON w.work_id = r.work_id AND w.run_id = r.run_id
-WHERE c.dataset_id = :dataset_id AND c.dataid IN (SELECT batch.dataid FROM $batch)
-  AND (w.state IN ('FAILED', 'INVALID')
-       AND EXISTS (SELECT 1 FROM job_input x WHERE x.job_id = w.job_id AND x.dataset_id = c.dataset_id)
-       OR w.state = 'DONE' AND NOT EXISTS (
-           SELECT 1 FROM job_output o JOIN chunk made ON made.dataset_id = o.dataset_id AND made.dataid = w.dataid
-           WHERE o.job_id = w.job_id AND made.run_id IS NOT NULL))
+WHERE w.state IN ('FAILED', 'INVALID')
+      AND EXISTS (SELECT 1 FROM job_input x WHERE x.job_id = w.job_id AND x.dataset_id = :dataset_id)
+   OR w.state = 'DONE' AND NOT EXISTS (
+      SELECT 1 FROM job_output o JOIN chunk made ON made.dataset_id = o.dataset_id AND made.dataid = w.dataid
+      WHERE o.job_id = w.job_id AND made.run_id IS NOT NULL)
 
 -- name: states_of
 -- The states of some work.
@@ -44,13 +44,14 @@ WHERE o.job_id = calls.job_id AND made.dataset_id = o.dataset_id AND made.dataid
 WITH RECURSIVE reached (chunk_id, job_id, ignores) AS (
     SELECT ids.id, CAST(0 AS bigint), FALSE FROM $ids
     UNION
-    SELECT made.chunk_id, r.job_id, j.on_change = 'ignore'
+    SELECT made.chunk_id, j.job_id, j.on_change = 'ignore'
     FROM reached
     JOIN run_input i ON i.chunk_id = reached.chunk_id
-    JOIN run r ON r.run_id = i.run_id
-    JOIN job j ON j.job_id = r.job_id AND (:wrong OR j.on_change <> 'ignore')
-    JOIN job_output o ON o.job_id = r.job_id
-    JOIN chunk made ON made.dataset_id = o.dataset_id AND made.dataid = r.dataid AND made.run_id = r.run_id
+    JOIN job j ON j.job_id = (SELECT run.job_id FROM run WHERE run.run_id = i.run_id)
+              AND (:wrong OR j.on_change <> 'ignore')
+    JOIN job_output o ON o.job_id = j.job_id
+    JOIN chunk made ON made.dataset_id = o.dataset_id AND made.run_id = i.run_id
+                   AND made.dataid = (SELECT run.dataid FROM run WHERE run.run_id = i.run_id)
     WHERE :wrong OR NOT made.stale)
 SELECT reached.chunk_id, c.dataid, reached.job_id, reached.ignores
 FROM reached JOIN chunk c ON c.chunk_id = reached.chunk_id
@@ -139,11 +140,12 @@ WHERE (job_id, dataid) IN (SELECT calls.job_id, calls.dataid FROM $calls)
 -- name: current_again
 -- Results that were stale only because of some chunks which are current again.
 SELECT DISTINCT made.chunk_id, made.dataid, r.job_id
-FROM run_input i
-JOIN run r ON r.run_id = i.run_id
+FROM (SELECT i.run_id, (SELECT run.job_id FROM run WHERE run.run_id = i.run_id) AS job_id,
+             (SELECT run.dataid FROM run WHERE run.run_id = i.run_id) AS dataid
+      FROM run_input i WHERE i.chunk_id IN (SELECT ids.id FROM $ids)) AS r
 JOIN job_output o ON o.job_id = r.job_id
 JOIN chunk made ON made.dataset_id = o.dataset_id AND made.dataid = r.dataid AND made.run_id = r.run_id
-WHERE i.chunk_id IN (SELECT ids.id FROM $ids) AND made.stale AND NOT made.outdated
+WHERE made.stale AND NOT made.outdated
   AND NOT EXISTS (SELECT 1 FROM run_input x JOIN chunk p ON p.chunk_id = x.chunk_id
                   WHERE x.run_id = made.run_id AND p.stale)
 
