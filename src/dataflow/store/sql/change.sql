@@ -1,9 +1,9 @@
 -- name: made_from
 -- The published results whose run read some chunks of a dataset, each with the job that made it. Of a new version only
--- who read an older one; all of them if the chunks are :wrong. Here and below each run is looked up by itself: joined,
--- PostgreSQL would read all runs there ever were.
+-- who read an older one; all of them if the chunks are :wrong. Here and below each run is looked up by itself (joined,
+-- PostgreSQL would read all runs there ever were), and only of what is asked for (hence the inner DISTINCT).
 SELECT DISTINCT made.chunk_id, made.dataid, r.job_id
-FROM (SELECT i.run_id, (SELECT run.job_id FROM run WHERE run.run_id = i.run_id) AS job_id,
+FROM (SELECT DISTINCT i.run_id, (SELECT run.job_id FROM run WHERE run.run_id = i.run_id) AS job_id,
              (SELECT run.dataid FROM run WHERE run.run_id = i.run_id) AS dataid
       FROM chunk c JOIN run_input i ON i.chunk_id = c.chunk_id AND (:wrong OR i.version < c.version)
       WHERE c.dataset_id = :dataset_id AND c.dataid IN (SELECT batch.dataid FROM $batch)) AS r
@@ -14,7 +14,7 @@ JOIN chunk made ON made.dataset_id = o.dataset_id AND made.dataid = r.dataid AND
 -- Work whose last run read some chunks in an older version, and which no published result can speak for: it failed, or
 -- it is done without a result that a run made.
 SELECT DISTINCT w.job_id, w.dataid, w.state
-FROM (SELECT i.run_id, (SELECT run.work_id FROM run WHERE run.run_id = i.run_id) AS work_id
+FROM (SELECT DISTINCT i.run_id, (SELECT run.work_id FROM run WHERE run.run_id = i.run_id) AS work_id
       FROM chunk c JOIN run_input i ON i.chunk_id = c.chunk_id AND i.version < c.version
       WHERE c.dataset_id = :dataset_id AND c.dataid IN (SELECT batch.dataid FROM $batch)) AS r
 JOIN work w ON w.work_id = r.work_id AND w.run_id = r.run_id
@@ -140,7 +140,7 @@ WHERE (job_id, dataid) IN (SELECT calls.job_id, calls.dataid FROM $calls)
 -- name: current_again
 -- Results that were stale only because of some chunks which are current again.
 SELECT DISTINCT made.chunk_id, made.dataid, r.job_id
-FROM (SELECT i.run_id, (SELECT run.job_id FROM run WHERE run.run_id = i.run_id) AS job_id,
+FROM (SELECT DISTINCT i.run_id, (SELECT run.job_id FROM run WHERE run.run_id = i.run_id) AS job_id,
              (SELECT run.dataid FROM run WHERE run.run_id = i.run_id) AS dataid
       FROM run_input i WHERE i.chunk_id IN (SELECT ids.id FROM $ids)) AS r
 JOIN job_output o ON o.job_id = r.job_id
