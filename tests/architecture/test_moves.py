@@ -52,6 +52,8 @@ MAKINGS = [
     Making("registration.reset_work", "depart"),
     Making("publish.do_again", "resubmit", resubmitted=True),
     Making("publish.do_again", "renew"),
+    Making("change.settle", "accept"),
+    Making("change.settle_followers", "accept"),
 ]
 
 

@@ -61,17 +61,17 @@ PUBLISH = [
         rerun(in_place.test_a_rerun_in_place_closes_the_chunk_until_it_is_published_again),
     ),
     Mutant(
-        "publish.make_stale",
+        "change.make_stale",
         "AND NOT stale",
         publishing.test_publishing_again_and_again_takes_readiness_away_once,
     ),
     Mutant(
-        "publish.make_stale",
+        "change.make_stale",
         "AND dirty_run_id IS NULL",
         rerun(in_place.test_a_chunk_that_becomes_stale_while_it_is_overwritten_is_counted_as_lost_once),
     ),
     Mutant(
-        "publish.make_stale",
+        "change.make_stale",
         "NOT withdrawn AND",
         publishing.test_a_withdrawn_chunk_that_becomes_stale_is_counted_as_lost_once,
     ),
@@ -137,7 +137,7 @@ PUBLISH = [
     Mutant(
         "publish.do_again",
         "AND (:resubmitted OR state IN ('DONE', 'FAILED', 'INVALID'))",
-        publishing.test_a_newer_input_does_not_shorten_a_wait,
+        lines.renewing_open_work,
     ),
     Mutant(
         "publish.do_again",

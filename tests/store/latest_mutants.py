@@ -56,23 +56,6 @@ COVER = [
         "AND :sort_key <> ''",
     ),
     Mutant(
-        "cover.readers",
-        "i.run_id = w.run_id",
-        viewed(latest.test_work_marked_done_manually_depends_on_the_chunk_its_last_run_read),
-        "i.run_id = -w.run_id",
-    ),
-    Mutant(
-        "cover.readers",
-        "i.run_id = made.run_id",
-        viewed(latest.test_an_output_is_stale_when_its_source_is_newer_whatever_ran_since),
-        "i.run_id = -made.run_id",
-    ),
-    Mutant(
-        "cover.readers",
-        "AND c.dataid IN (SELECT batch.dataid FROM $batch)",
-        viewed(latest.test_work_runs_again_when_the_chunk_it_read_has_a_newer_version),
-    ),
-    Mutant(
         "registration.insert_work_inputs",
         "AND w.sort_key <= i.reach",
         latest.test_a_job_that_gets_a_latest_input_waits_for_it_until_it_is_removed,

@@ -131,16 +131,19 @@ class Oracle:
             if name == dataset and lag is not None
         ]
 
-    def read_as_latest(self, dataset: str, dataid: str) -> list[tuple[str, str]]:
-        """The work that was last tried, or done, from a chunk as its latest input."""
+    def readers(self, dataset: str, dataid: str) -> list[tuple[str, str, bool]]:
+        """The work with a run that read a chunk: of what is published now, or else of the last attempt."""
         found = []
         for (job, work), facts in self.works.items():
             output = self.chunks.get((self.jobs[job].output, work), Chunk())
-            runs = [*facts.runs[-1:], *([output.made_by] if output.made_by else [])]
-            if (dataset, None) in self.jobs[job].inputs and any(
-                (dataset, dataid) in run.pins for run in runs
-            ):
-                found.append((job, work))
+            if output.made_by and (dataset, dataid) in output.made_by.pins:
+                found.append((job, work, True))
+            elif facts.runs and (dataset, dataid) in facts.runs[-1].pins:
+                reads = dataset in [name for name, _ in self.jobs[job].inputs]
+                if facts.ended == "DONE" and not output.made_by:
+                    found.append((job, work, True))
+                elif facts.ended in ("FAILED", "INVALID") and reads:
+                    found.append((job, work, False))
         return found
 
     def dataids_of(self, job: str) -> list[str]:
@@ -153,8 +156,8 @@ class Oracle:
         chunk.version += 1
         chunk.withdrawn, chunk.stale, chunk.dirty, chunk.made_by = False, stale, None, run
         if chunk.version > 1:
-            for key in self.read_as_latest(dataset, dataid):
-                self._outdate(*key)
+            for job, work, is_made in self.readers(dataset, dataid):
+                self._outdate(job, work, is_made)
         for key in self.served(dataset, dataid):
             if chunk.ready:
                 self.works.setdefault(key, Work())
@@ -360,16 +363,32 @@ class Oracle:
         work.reset()
         self.publish(self.jobs[run.job].output, run.dataid, stale, run)
 
-    def _outdate(self, job: str, dataid: str) -> None:
-        """An input of this work has a newer version."""
+    def _outdate(self, job: str, dataid: str, is_made: bool = True) -> None:
+        """An input of this work has a newer version; `is_made`: its result was made from the old one."""
         work = self.works.get((job, dataid))
         if work is not None and work.ended and not work.running:
-            work.ended, work.resubmitted = "", False
-            work.reset()
-            work.wait_until = self._revoked_until(work)
+            self._reopen(work)
         output = self.chunks.get((self.jobs[job].output, dataid))
-        if output is not None:
-            output.stale = True
+        if output is not None and output.version and is_made:
+            self._make_stale(self.jobs[job].output, dataid)
+
+    def _make_stale(self, dataset: str, dataid: str) -> None:
+        """Everything made from a chunk that becomes stale becomes stale too, and its work is done again."""
+        chunk = self.chunks[dataset, dataid]
+        if chunk.stale:
+            return
+        chunk.stale = True
+        for (job, work), facts in self.works.items():
+            output = self.chunks.get((self.jobs[job].output, work), Chunk())
+            if output.made_by and (dataset, dataid) in output.made_by.pins and not output.stale:
+                if facts.ended == "DONE":
+                    self._reopen(facts)
+                self._make_stale(self.jobs[job].output, work)
+
+    def _reopen(self, work: Work) -> None:
+        work.ended, work.resubmitted = "", False
+        work.reset()
+        work.wait_until = self._revoked_until(work)
 
     def _revoked_until(self, work: Work) -> float | None:
         if work.runs and work.runs[-1].outcome == "CANCELLED" and work.runs[-1].lease_until > self.now:

@@ -154,3 +154,41 @@ def moving_a_calendar_that_somebody_moved(world: World) -> None:
 
 def _freed(world: World, run: Run, dead: list[str]) -> Any:
     return bare(world, lambda tx: tx.find("claim.free_run", run_id=run.run_id, reason="", **tx.names(dead)))
+
+
+def renewing_open_work(world: World) -> None:
+    run = run_of(world)
+    world.finish(run, RunOutcome.RETURNED)
+    calls = [(run.job_id, 0, "1", "", 0)]
+    where = {"reason": "", "resubmitted": False}
+    assert bare(world, lambda tx: tx.rows("publish.do_again", **where, **tx.calls(calls))) == []
+
+
+def accepted(world: World, flag: str) -> list[Any]:
+    """Bare: what making a chunk current says about it, in a state that no operator gets to accept."""
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    world.do("to_clean")
+    world.poke(f"UPDATE chunk SET {flag} WHERE location <> ''")
+    (chunk_id,) = world.select("SELECT chunk_id FROM chunk WHERE location <> ''")[0]
+    rows = bare(world, lambda tx: tx.rows("change.make_current", **tx.ids([chunk_id])))
+    return [bool(row[4]) for row in rows]
+
+
+def accepting_a_withdrawn_chunk(world: World) -> None:
+    assert accepted(world, "stale = TRUE, withdrawn = TRUE") == [False]
+
+
+def accepting_a_chunk_that_is_overwritten(world: World) -> None:
+    assert accepted(world, "stale = TRUE, dirty_run_id = 7") == [False]
+
+
+def accepting_a_current_chunk(world: World) -> None:
+    assert accepted(world, "stale = FALSE") == []
+
+
+def settling_running_work(world: World) -> None:
+    run = run_of(world)
+    calls = [(run.job_id, 0, "1", "", 0)]
+    bare(world, lambda tx: tx.run("change.settle", reason="", **tx.calls(calls)))
+    assert world.state("to_clean", "1") == "RUNNING"

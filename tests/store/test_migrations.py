@@ -145,6 +145,7 @@ def test_upgrading_an_older_schema_keeps_the_data(tmp_path: Path, postgres_url: 
             world.poke(statement)
         world.poke("UPDATE job SET script_path = 'pipeline' WHERE name = 'to_clean'")
         world.poke("ALTER TABLE job DROP COLUMN kind")
+        undo_change(world)
     made._connection.execute("PRAGMA user_version = 1")
     with theirs._connect() as connection:
         connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 1")
@@ -163,6 +164,15 @@ def test_upgrading_an_older_schema_keeps_the_data(tmp_path: Path, postgres_url: 
         assert world.plan("digest").job == replace(world.plan("digest").job, **DEFAULTS_OF_CONTROL)
         world.close()
     theirs.close()
+
+
+def undo_change(world: World) -> None:
+    """Takes back migration 13."""
+    world.poke("DROP INDEX run_input_chunk")
+    for column in ("on_change", "late_after_seconds"):
+        world.poke(f"ALTER TABLE job DROP COLUMN {column}")
+    for column in ("outdated", "wrong_version"):
+        world.poke(f"ALTER TABLE chunk DROP COLUMN {column}")
 
 
 def test_a_pipeline_registered_by_a_worker_of_the_previous_version_is_recognised(world: World) -> None:
@@ -184,6 +194,7 @@ def test_the_printed_upgrade_of_an_older_store_works_while_others_write(postgres
     world.poke("ALTER TABLE work DROP COLUMN called_run_id")
     for statement in BEFORE_CONTROL:
         world.poke(statement)
+    undo_change(world)
     with database._connect() as connection:
         connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 4")
     text = database.migrations_text()
@@ -209,6 +220,11 @@ def test_two_concurrent_upgrades_of_an_older_store_both_succeed(postgres_url: st
         connection.execute(f"ALTER TABLE {SCHEMA}.work DROP COLUMN called_run_id")
         for statement in BEFORE_CONTROL:
             connection.execute(statement.encode())
+        connection.execute(f"DROP INDEX {SCHEMA}.run_input_chunk")
+        dropped = "DROP COLUMN on_change, DROP COLUMN late_after_seconds"
+        connection.execute(f"ALTER TABLE {SCHEMA}.job {dropped}".encode())
+        dropped = "DROP COLUMN outdated, DROP COLUMN wrong_version"
+        connection.execute(f"ALTER TABLE {SCHEMA}.chunk {dropped}".encode())
     other = PostgresDatabase(postgres_url, SCHEMA)
     with ThreadPoolExecutor() as threads:
         answers = list(threads.map(lambda found: found.upgrade(), (database, other)))

@@ -11,6 +11,7 @@ import pytest
 
 from dataflow import errors
 from dataflow.store.queries import Queries
+from tests.store.change_mutants import CHANGE
 from tests.store.chunk_mutants import OPERATE, PUBLISH, REGISTRATION
 from tests.store.control_mutants import CONTROL, CONTROL_LOCKS
 from tests.store.latest_mutants import COVER, COVER_LOCKS, PIN_READY
@@ -32,6 +33,7 @@ GUARDS = [
     *VERSIONS,
     *SOME_DAYS,
     *CONTROL,
+    *CHANGE,
 ]
 
 # What a condition is about when it guards a move, and not merely names the rows.
@@ -55,6 +57,8 @@ HARMLESS = {
     ("registration.delete_uncalled", "x.present > 0"): "delete_uncalled_inputs has asked before",
     ("publish.do_again", "r.run_id = w.run_id"): "a join",
     ("publish.clean_place", "dirty_run_id IS NOT NULL"): "names the index",
+    ("change.made_down_the_line", "reached.job_id > 0"): "leaves out what it started from",
+    ("change.made_down_the_line", "run.run_id = i.run_id"): "a join",
 }
 
 
@@ -72,7 +76,8 @@ def list_conditions(sql: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "file", ["claim", "finish", "publish", "operate", "registration", "cover", "versions", "control"]
+    "file",
+    ["claim", "finish", "publish", "operate", "registration", "cover", "versions", "control", "change"],
 )
 def test_every_condition_that_guards_a_move_has_a_mutant(file: str) -> None:
     queries = Queries("plain", {})

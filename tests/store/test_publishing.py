@@ -178,7 +178,7 @@ def test_a_newer_version_propagates_down_the_chain_as_each_job_runs_again(world:
     world.do("to_clean")
     world.do("to_report")
     world.ready("raw", "1", again=True)
-    assert (world.status("report", "1"), world.state("to_report", "1")) == ("READY", "DONE")
+    assert (world.status("report", "1"), world.state("to_report", "1")) == ("STALE", "WAITING")
     world.do("to_clean")
     assert (world.status("report", "1"), world.state("to_report", "1")) == ("STALE", "CLAIMABLE")
     world.do("to_report")

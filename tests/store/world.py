@@ -247,6 +247,15 @@ class World:
     def pool(self, name: str, size: int) -> int:
         return self.store.control.set_pool(name, size)
 
+    def accept(self, job: str, *dataids: str) -> int:
+        return self.store.accept(self.plan(job), self.job_pairs(job, dataids), "good")
+
+    def invalidate(self, dataset: str, *dataids: str) -> int:
+        dataset_id, _ = self.dataset_record(dataset)
+        producer = self.store.read.find_producer(dataset_id)
+        plan = self.plan(producer) if producer else None
+        return self.store.invalidate((dataset_id, dataset), plan, self.pairs(dataset, dataids), "bad rows")
+
     def cancel(self, run: Run) -> dict[str, Any]:
         return self.store.cancel(run.run_id, "stop")
 

@@ -40,7 +40,7 @@ JOBS = st.builds(
     environment=VARIABLES.map(lambda pairs: tuple(sorted(pairs.items()))),
     start=TEXT, end=TEXT, catchup=st.booleans(), timezone=NAMES, ordered=st.booleans(), retries=COUNTS,
     retry_delay_seconds=SECONDS, max_running=COUNTS, lease_seconds=SECONDS, grace_seconds=SECONDS,
-    timeout_seconds=SECONDS,
+    timeout_seconds=SECONDS, on_change=NAMES, late_after_seconds=SECONDS,
     priority=st.integers(-(2**31) + 1, 2**31 - 1),
     pool=TEXT, order=NAMES, retry_backoff=st.floats(1, 10), retry_max_delay_seconds=SECONDS,
     final_exit_codes=st.lists(st.integers(1, 255), max_size=3).map(tuple), max_crashes=COUNTS,
@@ -119,7 +119,7 @@ def test_every_field_of_the_records_can_be_declared(tmp_path: Path) -> None:
         "hostname", "database", "schemaname", "tablename", "username", "encryptedpass", "location", "format",
         "grain", "timezone", "mode", "options",
     }  # fmt: skip
-    assert len(names_of(Job("x"))) == 23
+    assert len(names_of(Job("x"))) == 25
 
 
 @given(

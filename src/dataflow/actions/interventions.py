@@ -40,6 +40,12 @@ def resubmit(
     return in_batches(batches, lambda batch: store.resubmit(plan, batch, why), progress)[0]
 
 
+def accept(store: Store, plan: Plan, selection: Selection, why: str = "") -> int:
+    """Keep STALE results of the selected work as they are; return how many became current again."""
+    batches = batches_of_work(store, plan, selection)
+    return in_batches(batches, lambda batch: store.accept(plan, batch, why), None)[0]
+
+
 def hold(store: Store, plan: Plan, selection: Selection | None = None, why: str = "") -> int:
     """Block claims of the whole job (None) or the selected work; return how much was not held before."""
     return _set_hold(store, plan, selection, True, why)

@@ -16,7 +16,17 @@ from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain, check_timezone
 from dataflow.model.mapping import PAIRS, parse_mapping, word_of
 from dataflow.model.record import replace
-from dataflow.model.records import NEWEST, OLDEST, ON_DEMAND, Dataset, Job, JobInput
+from dataflow.model.records import (
+    ASK,
+    CHANGES,
+    NEWEST,
+    OLDEST,
+    ON_DEMAND,
+    RERUN,
+    Dataset,
+    Job,
+    JobInput,
+)
 from dataflow.model.retries import LARGEST_BACKOFF
 from dataflow.model.schedule import due_intervals, grain_of, has_no_interval, parse_schedule
 from dataflow.model.variable_names import is_variable_name, may_come_from_store
@@ -46,6 +56,7 @@ def check_job(job: Job, datasets: Mapping[str, Dataset], may_be_over: bool = Fal
     try:
         _check_numbers(job)
         _check_order(job)
+        _check_change(job)
         schedule = _parse_schedule(job)
         is_over = schedule is not None and has_no_interval(schedule)
         if is_over and not may_be_over:
@@ -92,6 +103,7 @@ def _check_numbers(job: Job) -> None:
         ("--timeout", job.timeout_seconds, 0),
         ("--retry-max-delay", job.retry_max_delay_seconds, 0),
         ("--max-crashes", job.max_crashes, 1),
+        ("--late-after", job.late_after_seconds, 0),
     ):
         if not smallest <= number <= LARGEST:
             raise BadInput(f"{option} is {number:g}; it must be between {smallest} and {LARGEST}.")
@@ -121,6 +133,22 @@ def _check_order(job: Job) -> None:
             "--order newest and --ordered exclude each other: an ordered job runs its oldest dataid first. "
             "Leave one of them out."
         )
+
+
+def _check_change(job: Job) -> None:
+    """Raise BadInput unless it is clear what happens when an input of a finished result changes."""
+    if job.on_change not in CHANGES:
+        known = f"it must be one of {', '.join(CHANGES)}.{did_you_mean(job.on_change, CHANGES)}"
+        raise BadInput(f"--on-change is {quoted(job.on_change)}; {known}")
+    late = job.late_after_seconds
+    if late and job.on_change != RERUN:
+        raise BadInput(
+            f"--late-after {format_seconds(late)} is about results that are redone by themselves, but "
+            f"--on-change is {job.on_change}. Use --on-change rerun, or --late-after 0."
+        )
+    if not job.outputs and (late or job.on_change == ASK):
+        option = "--late-after" if late else "--on-change ask"
+        raise BadInput(f"{option} needs a result to ask about, but the job has no output. Add --out DATASET.")
 
 
 def _parse_schedule(job: Job) -> Schedule | None:

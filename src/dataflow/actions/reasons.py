@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from dataflow.actions.blockers import list_blockers, list_holds
+from dataflow.actions.changed_inputs import describe_older, explain_stale
 from dataflow.actions.crashes import list_crashes
 from dataflow.actions.missing import list_missing, list_stale
 from dataflow.actions.next_commands import (
@@ -184,10 +185,12 @@ def _done(case: WorkCase, work: WorkRow, run: RunRow | None) -> tuple[Status, Re
     for output in case.plan.outputs:
         name = f"{output.dataset.name}/{case.dataid}"
         chunk = case.find_chunk(output.dataset_id)
+        if chunk is not None and chunk.is_stale:
+            return Status.STALE, explain_stale(case, f"done {by}, but {name}", chunk)
         if chunk is None or not chunk.is_ready:
             found = why_not_ready(chunk) if chunk else "is not in the store"
             return Status.PENDING, Reason(f"done {by}, but {name} {found}", again)
-        published.append(f"{name} is at version {chunk.version}")
+        published.append(f"{name} is at version {chunk.version}{describe_older(case, chunk)}")
     if run is not None and (partial := describe_partial(case, run)):
         published.append(partial)
     return Status.READY, Reason("; ".join([f"already done {by}", *published]), "")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dataflow.store.control_reads import PauseRow
     from dataflow.store.job_reads import DatasetGrain
     from dataflow.store.store import Store
-    from dataflow.store.work_reads import BadEnding, OpenGroup, SkippedWork
+    from dataflow.store.work_reads import AskingWork, BadEnding, OpenGroup, SkippedWork
 
     Counter = Callable[[str, str], int]
 
@@ -57,6 +57,7 @@ class JobStatus:
     hold: bool = False
     skipped: SkippedWork | None = None
     quarantined: int = 0  # of the FAILED
+    asking: AskingWork | None = None
 
     def is_late(self, late_after_seconds: float) -> bool:
         """Return whether open work, an overdue interval (unless on hold) or a run is late."""
@@ -110,15 +111,16 @@ def get_status(store: Store) -> StoreStatus:
         open_groups.setdefault(group.job_id, []).append(group)
     paced = store.read.list_paced_jobs()
     overdue, longest = list_overdue(store), list_oldest_runs(store, now)
-    skipped = store.read.list_skipped_work()
+    skipped, asking = store.read.list_skipped_work(), store.read.list_asking_work()
     for job in store.read.list_job_holds():
         groups = [replace(group, hold=group.hold or job.hold) for group in open_groups.get(job.job_id, ())]
         counts = _counts(groups, totals.get(job.job_id, 0))
         called = _whose_turn_has_come(store, groups) if job.job_id in paced else groups
         oldest, due = _oldest(store, called, now), overdue.get(job.job)
-        facts = (longest.get(job.job_id), job.hold, skipped.get(job.job_id))
         quarantined = store.read.count_quarantined(job.job_id) if counts[WorkState.FAILED] else 0
-        jobs.append(JobStatus(job.job, job.kind, counts, oldest, due, *facts, quarantined))
+        facts = (longest.get(job.job_id), job.hold, skipped.get(job.job_id))
+        more = (quarantined, asking.get(job.job_id))
+        jobs.append(JobStatus(job.job, job.kind, counts, oldest, due, *facts, *more))
         for state in (WorkState.FAILED, WorkState.INVALID):
             if counts[state]:
                 found = store.read.list_bad_endings(job.job_id, state, SHOWN_FAILURES)

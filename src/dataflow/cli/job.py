@@ -64,6 +64,10 @@ DURATIONS = {
     "grace": "time to exit after SIGTERM (default: 10s)",
     "timeout": "longest time a run may take (default: 0, no limit)",
     "retry_max_delay": "longest delay before a retry (default: 1h)",
+    "late_after": "a change that comes later than this after a result was published asks (default: 0, never)",
+}
+CHANGES = {
+    "on_change": "when an input of a finished result changes: rerun (default), ask or ignore",
 }
 OTHERS = ("retry_backoff", "final_exit_codes")
 LIST_COLUMNS = (
@@ -106,6 +110,8 @@ def _add_fields(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--retry-backoff", type=number, metavar="X", default=None, help=help_text)
     help_text = "exit codes of the script that are not retried, such as 2,64; '' for none"
     parser.add_argument("--final-exit-codes", type=exit_codes, metavar="N,N", default=None, help=help_text)
+    for name, meaning in CHANGES.items():
+        parser.add_argument(_option(name), metavar="WHAT", default=None, help=meaning)
 
 
 def _option(name: str) -> str:
@@ -239,7 +245,7 @@ def describe(plan: Plan, hold: bool) -> dict[str, Any]:
         "out": list(job.outputs),
         "environment": dict(job.environment),
     }
-    names = (*TEXTS, *FLAGS, *NUMBERS, *(f"{name}_seconds" for name in DURATIONS))
+    names = (*TEXTS, *FLAGS, *NUMBERS, *(f"{name}_seconds" for name in DURATIONS), *CHANGES)
     record |= {name: getattr(job, name) for name in names}
     record |= {"retry_backoff": job.retry_backoff, "final_exit_codes": list(job.final_exit_codes)}
     return record | {"grain": plan.grain, "hold": hold}
@@ -247,7 +253,7 @@ def describe(plan: Plan, hold: bool) -> dict[str, Any]:
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:
     """The fields of the job that the command line names."""
-    values = {name: getattr(args, name) for name in (*TEXTS, *FLAGS, *NUMBERS, *OTHERS)}
+    values = {name: getattr(args, name) for name in (*TEXTS, *FLAGS, *NUMBERS, *OTHERS, *CHANGES)}
     values = {name: value for name, value in values.items() if value is not None}
     for name in DURATIONS:
         if (text := getattr(args, name)) is not None:

@@ -56,6 +56,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "resume": ("control", "end a pause"),
     "scale": ("control", "set how many runs of a job may be at work"),
     "pool": ("control", "set, list or remove limits that several jobs share"),
+    "accept": ("correct", "keep a stale result as it is"),
+    "invalidate": ("correct", "withdraw wrong chunks and redo what was made from them"),
+    "lineage": ("lineage", "show what was made from what: datasets, chunks, columns"),
     "completion": ("completion", "print a completion script for bash, zsh or fish"),
 }
 """Every command with its module and one line of help."""

@@ -139,6 +139,7 @@ def _job_record(job: JobStatus) -> dict[str, Any]:
         "skipped": _part(job.skipped),
         "running": _part(job.longest),
         "quarantined": job.quarantined,
+        "asking": _part(job.asking),
     }
 
 
@@ -211,8 +212,8 @@ def _list_gone(found: StoreStatus, project_dir: str) -> list[str]:
 
 
 def _show_due(store: Store, found: StoreStatus) -> None:
-    """Prints overdue and skipped intervals on stdout with the tables; cron would mail them from stderr."""
-    if any(job.overdue or job.skipped for job in found.jobs):
+    """Prints overdue and skipped intervals, and work that asks; on stderr cron would mail them."""
+    if any(job.overdue or job.skipped or job.asking for job in found.jobs):
         print()
     for job in found.jobs:
         if job.overdue:
@@ -223,6 +224,9 @@ def _show_due(store: Store, found: StoreStatus) -> None:
             dataids = counted(job.skipped.count, "WAITING dataid")
             command = why_command(job.job, job.skipped.first)
             write_line(f"{job.job}: its schedule skipped {dataids}; see: {command}")
+        if job.asking:
+            asks = f"{counted(job.asking.count, 'STALE dataid')} {'asks' if job.asking.count == 1 else 'ask'}"
+            write_line(f"{job.job}: {asks} what to do; see: {why_command(job.job, job.asking.first)}")
 
 
 def _runner_of(store: Store, job: str) -> str:

@@ -59,6 +59,8 @@ JOB_KEYS: dict[str, tuple[str, Reader]] = {
     "retry_max_delay": ("retry_max_delay_seconds", parse_seconds),
     "final_exit_codes": ("final_exit_codes", fields.read_exit_codes),
     "max_crashes": ("max_crashes", fields.read_count),
+    "on_change": ("on_change", fields.read_name),
+    "late_after": ("late_after_seconds", parse_seconds),
     "environment": ("environment", fields.read_pairs),
 }
 """The keys of a [job.NAME] table, each with its field of Job; `environment` last, as it is a table itself."""

@@ -57,6 +57,9 @@ class JobInput:
 
 OLDEST, NEWEST = "oldest", "newest"
 """Which claimable dataid of a job comes first."""
+RERUN, ASK, IGNORE = "rerun", "ask", "ignore"
+"""What a job does when an input of a finished result changes: redo it, ask an operator, or keep it."""
+CHANGES = (RERUN, ASK, IGNORE)
 
 
 @record
@@ -86,6 +89,8 @@ class Job:
     retry_max_delay_seconds: float = 3600.0
     final_exit_codes: tuple[int, ...] = ()
     max_crashes: int = 5
+    on_change: str = RERUN
+    late_after_seconds: float = 0.0  # a later change asks; 0: none is late
 
 
 @record

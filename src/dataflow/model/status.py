@@ -33,7 +33,7 @@ class Status(StrEnum):
     """The status people see: a function of what is published and what is being done."""
 
     READY = "READY"  # published and current
-    STALE = "STALE"  # published, but an input has a newer version
+    STALE = "STALE"  # published, but made from something that has changed since
     RUNNING = "RUNNING"  # being produced
     FAILED = "FAILED"  # the last attempt to produce it failed
     INVALID = "INVALID"  # produced, but its checks failed
@@ -59,6 +59,7 @@ MOVES: dict[str, tuple[frozenset[WorkState], frozenset[WorkState]]] = {
     "cancel": (_RUNNING, frozenset({WorkState.FAILED})),
     "mark": (frozenset(WorkState), FINAL),
     "resubmit": (_UNCLAIMED, UNFINISHED),
+    "accept": (_UNCLAIMED, frozenset({WorkState.DONE})),
     "arrive": (frozenset({WorkState.WAITING}), frozenset({WorkState.CLAIMABLE})),
     "depart": (frozenset({WorkState.CLAIMABLE}), frozenset({WorkState.WAITING})),
     "renew": (FINAL, UNFINISHED),

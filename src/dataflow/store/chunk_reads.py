@@ -27,11 +27,18 @@ class ChunkFacts:
     withdrawn: bool
     stale: bool
     dirty_run_id: int | None
+    outdated: bool = False  # stale because of its own inputs, not merely because one of them is stale
+    run_id: int | None = None
 
     @property
     def is_ready(self) -> bool:
         """Apply the claim's own rule for an input."""
         return self.version > 0 and not (self.withdrawn or self.stale or self.dirty_run_id)
+
+    @property
+    def is_stale(self) -> bool:
+        """Return whether it can be read, but is not current."""
+        return self.version > 0 and self.stale and not (self.withdrawn or self.dirty_run_id)
 
 
 @record

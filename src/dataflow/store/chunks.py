@@ -85,11 +85,15 @@ def list_newer_snapshots(tx: Transaction, plan: Plan, dataid: str) -> list[str]:
 
 @record
 class Version:
-    """A new version of a chunk: what is published, by which run, and whether it is stale already."""
+    """A new version of a chunk: what is published, by which run, and whether it is stale already.
+
+    `outdated`: because of a change of its inputs, not merely because one of them is stale.
+    """
 
     publication: Publication
     run_id: int | None = None
     stale: bool = False
+    outdated: bool = False
 
 
 def publish(tx: Transaction, output: PlanOutput, dataid: str, version: Version) -> int:
@@ -109,6 +113,7 @@ def publish(tx: Transaction, output: PlanOutput, dataid: str, version: Version) 
             size=version.publication.size,
             checked=version.publication.checked,
             stale=version.stale,
+            outdated=version.outdated,
             known=before is not None,
         )
     if output.dataset.staged and version.publication.location:

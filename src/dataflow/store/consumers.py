@@ -98,6 +98,7 @@ class ChunkChange:
     """What happened to chunks of one dataset, as (dataid, sort_key) pairs.
 
     `gained` became ready, `lost` stopped being ready, `renewed` have a newer version than any consumer read.
+    `wrong` were found to be wrong: whatever was made from them is to be made again.
     `published`: the gained chunks are also new, not merely readable again.
     `by_clock`: they are intervals that have ended; the age of work that waited for them counts from now on.
     """
@@ -107,11 +108,12 @@ class ChunkChange:
     renewed: Sequence[Pair] = ()
     published: bool = False
     by_clock: bool = False
+    wrong: Sequence[Pair] = ()
 
     @property
     def size(self) -> int:
         """How many chunks changed, counted once per change."""
-        return len(self.gained) + len(self.lost) + len(self.renewed)
+        return len(self.gained) + len(self.lost) + len(self.renewed) + len(self.wrong)
 
 
 def list_consumers(tx: Transaction, dataset_ids: Sequence[int], job_id: int = 0) -> list[Consumer]:
@@ -123,26 +125,34 @@ def list_consumers(tx: Transaction, dataset_ids: Sequence[int], job_id: int = 0)
 def chunks_changed(tx: Transaction, dataset_id: int, change: ChunkChange) -> None:
     """Update all work downstream of a dataset after a change of its chunks.
 
-    One generation of consumers at a time: chunks that stop being ready are passed on to the next.
+    What was made from them, directly or through other chunks, becomes stale in the same transaction.
     """
-    changes = {dataset_id: change} if change.size else {}
-    while changes:
-        consumers = list_consumers(tx, list(changes))
-        stale: list[tuple[int, Pair]] = []
-        simple = []
-        for consumer in consumers:
-            if consumer.mapping in UNCALLING:
-                stale += _latest_changed(tx, consumer, changes[consumer.dataset_id])
-            elif consumer.counting:
-                stale += _several_changed(tx, consumer, changes[consumer.dataset_id])
-            else:
-                simple.append(consumer)
-        for some in _groups(simple, changes):
-            stale += _others_changed(tx, some, changes)
-        lost: dict[int, list[Pair]] = {}
-        for output_id, pair in stale:
-            lost.setdefault(output_id, []).append(pair)
-        changes = {output_id: ChunkChange(lost=pairs) for output_id, pairs in lost.items()}
+    if not change.size:
+        return
+    needing = move_inputs(tx, {dataset_id: change})
+    if needing or change.renewed or change.wrong:
+        from dataflow.store import staleness  # start-up: most chunks are published once
+
+        staleness.outdate(tx, dataset_id, change, needing)
+
+
+def move_inputs(tx: Transaction, changes: Mapping[int, ChunkChange]) -> list[Call]:
+    """Count what arrived and what is gone; return the calls to work that needs a chunk published since."""
+    consumers = list_consumers(tx, list(changes))
+    needing: list[Call] = []
+    simple = []
+    for consumer in consumers:
+        if consumer.mapping in UNCALLING:
+            needing += _latest_changed(tx, consumer, changes[consumer.dataset_id])
+        elif consumer.counting:
+            from dataflow.store import several_inputs  # start-up: few jobs have such inputs
+
+            needing += several_inputs.chunks_changed(tx, consumer, changes[consumer.dataset_id])
+        else:
+            simple.append(consumer)
+    for some in _groups(simple, changes):
+        needing += _others_changed(tx, some, changes)
+    return needing
 
 
 def arrive(
@@ -220,8 +230,8 @@ def to_work(job_id: int, dataids: Iterable[str]) -> list[Call]:
 
 def _others_changed(
     tx: Transaction, consumers: Sequence[Consumer], changes: Mapping[int, ChunkChange]
-) -> list[tuple[int, Pair]]:
-    """Update consumers that read the chunks their mapping names; return the outputs that became stale."""
+) -> list[Call]:
+    """Update consumers that read the chunks their mapping names; return the calls of new versions."""
     known = arrive(tx, consumers, {key: change.gained for key, change in changes.items()})
     for consumer in consumers:
         gained = changes[consumer.dataset_id].gained if consumer.source_days else ()
@@ -238,51 +248,26 @@ def _others_changed(
     if known and any(change.published for change in changes.values()):
         # Work that a run had, forced or before the job read this input, was not done from the new chunk.
         renewed += [tuple(row) for row in tx.rows("publish.tried_among", **tx.calls(known))]
-    return _renew(tx, renewed)
+    return renewed
 
 
-def _latest_changed(tx: Transaction, consumer: Consumer, change: ChunkChange) -> list[tuple[int, Pair]]:
-    """Make work claimable up to what the newest chunk covers; redo what was read from a renewed chunk."""
-    if change.gained or change.lost:
-        covered, uncovered = latest_inputs.move_reach(tx, consumer, change)
-        for pairs in _batches(covered):
-            calls = consumer.calls(pairs)
-            _count(tx, calls, 1)
-            tx.run("publish.arrive", **tx.calls(calls))
-        for pairs in _batches(uncovered):
-            _depart(tx, consumer.calls(pairs))
-    if consumer.mapping == ALL:
-        return _all_changed(tx, consumer, change)
-    if not change.renewed:
+def _latest_changed(tx: Transaction, consumer: Consumer, change: ChunkChange) -> list[Call]:
+    """Make work claimable up to what the newest chunk covers; return the calls of new versions, if `all`."""
+    if not (change.gained or change.lost):
         return []
-    readers = latest_inputs.list_readers(tx, consumer.job_id, consumer.dataset_id, change.renewed)
-    if not readers:
+    covered, uncovered = latest_inputs.move_reach(tx, consumer, change)
+    for pairs in _batches(covered):
+        calls = consumer.calls(pairs)
+        _count(tx, calls, 1)
+        tx.run("publish.arrive", **tx.calls(calls))
+    for pairs in _batches(uncovered):
+        _depart(tx, consumer.calls(pairs))
+    if consumer.mapping != ALL or not (change.gained and change.published):
         return []
-    # Lock first, read in a later statement: some work may have read a newer chunk since.
-    tx.lock("publish.lock_work", **tx.calls(consumer.calls(readers)))
-    readers = latest_inputs.list_readers(tx, consumer.job_id, consumer.dataset_id, change.renewed)
-    return _renew(tx, consumer.calls(readers))
-
-
-def _all_changed(tx: Transaction, consumer: Consumer, change: ChunkChange) -> list[tuple[int, Pair]]:
-    """Redo all work that a run has had: each read every chunk there was, under the same lock."""
-    if not change.renewed and not (change.gained and change.published):
-        return []
-    latest_inputs.lock(tx, consumer.job_id)
     from dataflow.store import several_inputs  # start-up: few jobs have such inputs
 
-    return [output for calls in several_inputs.list_tried(tx, consumer) for output in _renew(tx, calls)]
-
-
-def _several_changed(tx: Transaction, consumer: Consumer, change: ChunkChange) -> list[tuple[int, Pair]]:
-    """Update a consumer some of whose inputs have several chunks; return the outputs that became stale."""
-    from dataflow.store import several_inputs  # start-up: few jobs have such inputs
-
-    again = several_inputs.chunks_changed(tx, consumer, change)
-    found: list[tuple[int, Pair]] = []
-    for start in range(0, len(again), BATCH):
-        found += _renew(tx, again[start : start + BATCH])
-    return found
+    # Each run has read every chunk there was, under the same lock; none of them the new one.
+    return [call for calls in several_inputs.list_tried(tx, consumer) for call in calls]
 
 
 def _complete(tx: Transaction, consumers: Sequence[Consumer], made: Sequence[Call]) -> None:
@@ -296,18 +281,6 @@ def _complete(tx: Transaction, consumers: Sequence[Consumer], made: Sequence[Cal
             waive_inputs(tx, consumer.job_id, consumer.kind, consumer.first, dataids)
         if consumer.covering and pairs:
             latest_inputs.cover(tx, consumer.job_id, pairs)
-
-
-def _renew(tx: Transaction, calls: Sequence[Call]) -> list[tuple[int, Pair]]:
-    """Have work done again because an input has a newer version; return the outputs no longer ready."""
-    if not calls:
-        return []
-    tx.lock("publish.lock_work", **tx.calls(calls))
-    do_again(tx, calls, "an input has a newer version")
-    tx.lock("publish.lock_outputs", **tx.ids(sorted({call[0] for call in calls})))
-    # In any state of the work: a run that fails later must not leave the old output looking current.
-    rows = tx.rows("publish.make_stale", **tx.calls(calls))
-    return [(output_id, (dataid, key)) for output_id, dataid, key, was_ready in rows if was_ready]
 
 
 def _depart(tx: Transaction, calls: Sequence[Call]) -> None:

@@ -85,12 +85,6 @@ def cover(tx: Transaction, job_id: int, pairs: Sequence[Pair]) -> None:
     tx.run("publish.arrive", **calls)
 
 
-def list_readers(tx: Transaction, job_id: int, dataset_id: int, chunks: Sequence[Pair]) -> list[Pair]:
-    """Return the work of a job whose last run, or published result, read these chunks."""
-    rows = tx.rows("cover.readers", job_id=job_id, dataset_id=dataset_id, **tx.batch(chunks))
-    return [(dataid, key) for dataid, key in rows]
-
-
 def find_pin(tx: Transaction, plan: Plan, source: PlanInput, dataid: str) -> Pin | None:
     """Return the newest ready chunk of an input if it covers the work."""
     key = sort_key(dataid, Grain(plan.grain))

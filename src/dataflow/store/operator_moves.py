@@ -47,7 +47,7 @@ class Mover:
 
 def resubmit(tx: Transaction, plan: Plan, pairs: Sequence[Pair], mover: Mover) -> int:
     """Resubmit work; change nothing if any of it is unknown or RUNNING."""
-    named = _named(tx, plan, pairs)
+    named = list_named(tx, plan, pairs)
     running = [(dataid, run_id) for _, dataid, _, state, _, run_id in named if state == WorkState.RUNNING]
     if running:
         dataid, run_id = running[0]
@@ -58,7 +58,7 @@ def resubmit(tx: Transaction, plan: Plan, pairs: Sequence[Pair], mover: Mover) -
     calls = to_work(plan.job_id, [dataid for dataid, _ in pairs])
     states = do_again(tx, calls, mover.reason("resubmitted"), resubmitted=True)
     to_state = states[0] if len(states) == 1 else ""
-    _journal(
+    write_move(
         tx, JournalEntry("resubmit", mover.actor, plan.job.name, to_state=to_state, why=mover.why), named
     )
     return len(states)
@@ -72,10 +72,10 @@ def hold(tx: Transaction, plan: Plan, pairs: Sequence[Pair] | None, on: bool, mo
         if count:
             write_journal(tx, entry)
         return count
-    named = _named(tx, plan, pairs)
+    named = list_named(tx, plan, pairs)
     count = tx.run("operate.hold_work", job_id=plan.job_id, hold=on, **tx.batch(pairs))
     if count:
-        _journal(tx, entry, named)
+        write_move(tx, entry, named)
     return count
 
 
@@ -125,7 +125,7 @@ def mark(tx: Transaction, plan: Plan, pair: Pair, state: WorkState, mover: Mover
     DONE publishes its outputs as they are, INVALID withdraws them, FAILED leaves them. A run loses its work.
     Outputs that a run may still be writing cannot be marked DONE.
     """
-    work_id, dataid, _, found, _, run_id = _named(tx, plan, [pair])[0]
+    work_id, dataid, _, found, _, run_id = list_named(tx, plan, [pair])[0]
     reason = mover.reason(f"marked {state}")
     if state is WorkState.DONE:
         share_a_place = any(output.dataset.is_overwritten for output in plan.outputs)
@@ -199,7 +199,8 @@ def _last_of(tx: Transaction, query: str, after: int, most: int) -> int | None:
     return int(row[0]) if row and row[0] is not None else None
 
 
-def _named(tx: Transaction, plan: Plan, pairs: Sequence[Pair]) -> list[tuple[Any, ...]]:
+def list_named(tx: Transaction, plan: Plan, pairs: Sequence[Pair]) -> list[tuple[Any, ...]]:
+    """Return work with its state, locked; UnknownName if some of it does not exist."""
     rows = tx.rows("operate.list_named", job_id=plan.job_id, **tx.batch(pairs))
     if len(rows) < len(pairs):
         known = {row[1] for row in rows}
@@ -211,7 +212,7 @@ def _named(tx: Transaction, plan: Plan, pairs: Sequence[Pair]) -> list[tuple[Any
     return rows
 
 
-def _journal(tx: Transaction, entry: JournalEntry, named: Sequence[tuple[Any, ...]]) -> None:
+def write_move(tx: Transaction, entry: JournalEntry, named: Sequence[tuple[Any, ...]]) -> None:
     """Write one line for the move: of one work, or with the number of works."""
     if len(named) == 1:
         _, dataid, _, state, _, _ = named[0]

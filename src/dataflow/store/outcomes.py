@@ -6,8 +6,8 @@ import os
 
 from dataflow import errors
 from dataflow.model.mapping import ALL, SIMPLE
-from dataflow.model.record import replace
-from dataflow.model.records import Publication
+from dataflow.model.record import record, replace
+from dataflow.model.records import ASK, IGNORE, Publication
 from dataflow.model.status import RunOutcome, WorkState
 from dataflow.store import chunks, latest_inputs, leases
 from dataflow.store.journal import JournalEntry, write_journal
@@ -46,10 +46,11 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
         if newer := chunks.list_newer_snapshots(tx, plan, run.dataid):
             ending = replace(ending, outcome=RunOutcome.FAILED, reason=newer[0], final=True)
     _end_run(tx, ending)
-    outdated = ending.outcome in TRIED and _is_outdated(tx, plan, ending)
-    state, why = _settle(tx, plan, ending, outdated)
+    moved = _count_moved(tx, plan, ending) if ending.outcome in TRIED else Moved()
+    asks = ending.outcome is RunOutcome.DONE and plan.job.on_change == ASK and not moved.wrong
+    state, why = _settle(tx, plan, ending, outdated=bool(moved.count) and not asks)
     if ending.outcome is RunOutcome.DONE:
-        _publish(tx, plan, ending, outdated)
+        _publish(tx, plan, ending, moved)
     elif ending.untouched:
         chunks.make_clean(tx, run.run_id)
     write_journal(
@@ -118,21 +119,33 @@ def lease_lost(tx: Transaction, run_id: int, work: str) -> errors.LeaseLost:
     )
 
 
-def _is_outdated(tx: Transaction, plan: Plan, ending: Ending) -> bool:
-    """Return whether the work must be done again because its inputs have changed.
+@record
+class Moved:
+    """How many inputs have changed since the claim: all, those merely stale, and those found to be wrong."""
+
+    count: int = 0
+    stale: int = 0
+    wrong: int = 0
+
+
+def _count_moved(tx: Transaction, plan: Plan, ending: Ending) -> Moved:
+    """Count the inputs that have changed since the claim, as far as the job minds.
 
     A withdrawn input makes a successful run's output stale, but a failed run has tried that version.
     """
-    done = ending.outcome is RunOutcome.DONE
-    query = "finish.count_moved_pins" if done else "finish.count_newer_inputs"
-    row = tx.find(query, run_id=ending.run.run_id)
-    if row is None or row[0]:
-        return row is not None
-    if not (row[1] if done else _has_several(plan)):
-        return False
-    from dataflow.store import several_inputs  # start-up: few jobs have such inputs
+    run_id = ending.run.run_id
+    if ending.outcome is not RunOutcome.DONE:
+        row = tx.find("finish.count_newer_inputs", run_id=run_id)
+        moved, several = Moved(row[0] if row else 0), _has_several(plan)
+    else:
+        *counts, several = tx.find("finish.count_moved_pins", run_id=run_id) or (0, 0, 0, 0)
+        moved = Moved(*counts)
+    if several and moved.count == moved.stale:
+        from dataflow.store import several_inputs  # start-up: few jobs have such inputs
 
-    return several_inputs.has_unread(tx, ending.run)
+        moved = replace(moved, count=moved.count + several_inputs.has_unread(tx, ending.run))
+    # What was made from wrong data is redone whatever its job says about changes.
+    return Moved() if plan.job.on_change == IGNORE and not moved.wrong else moved
 
 
 def _has_several(plan: Plan) -> bool:
@@ -184,9 +197,9 @@ def _retry_delay(tx: Transaction, plan: Plan, ending: Ending) -> float:
     return with_jitter(nominal_delay(plan.job, attempts), fraction)
 
 
-def _publish(tx: Transaction, plan: Plan, ending: Ending, stale: bool) -> None:
+def _publish(tx: Transaction, plan: Plan, ending: Ending, moved: Moved) -> None:
     given = {publication.dataset: publication for publication in ending.publications}
     for output in plan.outputs:
         publication = given.get(output.dataset.name) or Publication(output.dataset.name)
-        version = chunks.Version(publication, ending.run.run_id, stale)
+        version = chunks.Version(publication, ending.run.run_id, moved.count > 0, moved.count > moved.stale)
         chunks.publish(tx, output, ending.run.dataid, version)

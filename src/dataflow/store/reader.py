@@ -10,6 +10,7 @@ from dataflow.model.record import record
 from dataflow.store.chunk_reads import ChunkReads
 from dataflow.store.control_reads import ControlReads
 from dataflow.store.job_reads import JobReads
+from dataflow.store.lineage_reads import LineageReads
 from dataflow.store.reads import Reads
 from dataflow.store.run_reads import RunReads
 from dataflow.store.work_reads import WorkReads
@@ -52,5 +53,5 @@ class JournalReads(Reads):
         return str(self._get("versions.store_id"))
 
 
-class Reader(JobReads, WorkReads, RunReads, ChunkReads, JournalReads, ControlReads):
+class Reader(JobReads, WorkReads, RunReads, ChunkReads, LineageReads, JournalReads, ControlReads):
     """Every read of one store."""

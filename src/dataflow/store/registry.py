@@ -339,10 +339,10 @@ def _plan_from_row(
     reads = tuple([item.as_declared for item in declared])
     parts = (reads, tuple([item.dataset.name for item in outputs]), tuple(environment))
     when: Row = (schedule, start, end, bool(catchup), timezone, bool(ordered))
-    pool, order, backoff, max_delay_seconds, exit_codes, max_crashes = control
+    pool, order, backoff, max_delay_seconds, exit_codes, max_crashes, *change = control
     final_exit_codes = tuple([int(code) for code in exit_codes.split(",") if code])
     retries: Row = (backoff, max_delay_seconds, final_exit_codes, max_crashes)
-    job = Job(name, *parts, *when, *limits, pool, order, *retries)  # type: ignore[call-arg]
+    job = Job(name, *parts, *when, *limits, pool, order, *retries, *change)  # type: ignore[call-arg]
     if not kind and script_path == PIPELINE:  # registered by a worker of a version that stores no kind
         kind = VIEW if any(item.dataset.name != "today" for item in declared) else DATASET
     facts = (grain, grain_timezone, script_path, kind)

@@ -281,6 +281,22 @@ class Store:
 
         self.database.write(verb)
 
+    def accept(self, plan: Plan, pairs: Sequence[Pair], why: str) -> int:
+        """Keep stale results as they are; return how many dataids became current again."""
+        from dataflow.store import corrections  # start-up: no run needs it
+
+        mover = Mover(self.actor, why)
+        return int(self._once("accept", lambda tx: corrections.accept(tx, plan, pairs, mover)))
+
+    def invalidate(self, dataset: tuple[int, str], plan: Plan | None, pairs: Sequence[Pair], why: str) -> int:
+        """Withdraw one batch of wrong chunks and redo what was made from them; return how many changed."""
+        from dataflow.store import corrections  # start-up: no run needs it
+
+        mover = Mover(self.actor, why)
+        return int(
+            self._once("invalidate", lambda tx: corrections.invalidate(tx, dataset, plan, pairs, mover))
+        )
+
     def cancel(self, run_id: int, why: str) -> dict[str, Any]:
         """Revoke a run."""
         mover = Mover(self.actor, why)

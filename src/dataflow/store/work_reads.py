@@ -71,6 +71,14 @@ class BadEnding:
 
 
 @record
+class AskingWork:
+    """Done work of a job that asks what to do, because its inputs changed: how much, and the first of it."""
+
+    count: int
+    first: str
+
+
+@record
 class SkippedWork:
     """Waiting work of a job whose interval a calendar has skipped: how much, and the first of it."""
 
@@ -213,6 +221,11 @@ class WorkReads(Reads):
     def find_waiting_since(self, job_id: int) -> Any | None:
         """Return since when WAITING work of a paced job is called for and has its turn; None for none."""
         return first_of(self._find("status.waiting_since", job_id=job_id))
+
+    def list_asking_work(self) -> dict[int, AskingWork]:
+        """Return the DONE work that asks what to do because its inputs have changed, by job id."""
+        rows = self._rows("status.asking_work")
+        return {job_id: AskingWork(count, first) for job_id, count, first in rows}
 
     def list_skipped_work(self) -> dict[int, SkippedWork]:
         """Return the WAITING work whose interval a calendar has skipped, by job id."""

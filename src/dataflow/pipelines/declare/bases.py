@@ -36,6 +36,10 @@ class Timed:
     """The pool that limits it together with other jobs."""
     order: str = "oldest"
     """`oldest` or `newest`: which interval comes first."""
+    on_change: str = "rerun"
+    """When an input of a finished result changes: `rerun`, `ask` or `ignore`."""
+    late_after_seconds: float = 0.0
+    """A change that comes later than this after a result was published asks; 0: none does."""
 
 
 class DatasetPipeline(Timed):

@@ -12,7 +12,7 @@ from dataflow.model.clock import zone
 from dataflow.model.cron import ONCE, calendar_of, canonical_expression, is_step, step_text
 from dataflow.model.grain import Grain
 from dataflow.model.record import record
-from dataflow.model.records import NEWEST, OLDEST, ON_DEMAND
+from dataflow.model.records import CHANGES, NEWEST, OLDEST, ON_DEMAND, RERUN
 from dataflow.model.schedule import YEARS, Schedule, has_no_interval
 from dataflow.model.wording import quoted
 from dataflow.pipelines.declare.attributes import Attributes
@@ -38,6 +38,8 @@ class Timing:
     max_crashes: int = 5
     pool: str = ""
     order: str = OLDEST
+    on_change: str = RERUN
+    late_after_seconds: float = 0.0
 
     @property
     def is_over(self) -> bool:
@@ -87,9 +89,13 @@ def read_job_timing(get: Attributes, has_callers: bool) -> Timing:
 
 
 def _read_limits(get: Attributes) -> dict[str, Any]:
-    spans = ("retry_delay_seconds", "timeout_seconds", "retry_backoff", "retry_max_delay_seconds")
+    spans = (
+        *("retry_delay_seconds", "timeout_seconds", "retry_backoff", "retry_max_delay_seconds"),
+        "late_after_seconds",
+    )
     counts = ("retries", "max_crashes")
     words = {"pool": get.text("pool"), "order": get.one_of("order", (OLDEST, NEWEST))}
+    words["on_change"] = get.one_of("on_change", CHANGES)
     numbers = {name: get.number(name, float) for name in spans}
     return words | numbers | {name: get.number(name, int) for name in counts}
 

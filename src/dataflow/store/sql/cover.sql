@@ -29,20 +29,6 @@ UPDATE job_input SET newest = :newest, reach = :reach WHERE job_id = :job_id AND
 SELECT dataid, sort_key FROM work
 WHERE job_id = :job_id AND dataid >= :first AND dataid <= :last AND sort_key > :after AND sort_key <= :until
 
--- name: readers
--- Work of a job whose last run, or the run that made what is published of it, read a chunk of the batch.
-SELECT w.dataid, w.sort_key FROM work w
-WHERE w.job_id = :job_id AND EXISTS (
-    SELECT 1 FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
-    WHERE i.run_id = w.run_id AND c.dataset_id = :dataset_id AND c.dataid IN (SELECT batch.dataid FROM $batch))
-UNION
-SELECT w.dataid, w.sort_key FROM job_output o
-JOIN work w ON w.job_id = o.job_id
-JOIN chunk made ON made.dataset_id = o.dataset_id AND made.dataid = w.dataid
-WHERE o.job_id = :job_id AND EXISTS (
-    SELECT 1 FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
-    WHERE i.run_id = made.run_id AND c.dataset_id = :dataset_id AND c.dataid IN (SELECT batch.dataid FROM $batch))
-
 -- name: pin
 -- The newest ready chunk of an input, if it covers the work: as a run will read it. Not looked for among the chunks,
 -- of which any number may have stopped being ready.

@@ -46,7 +46,7 @@ SELECT dataid FROM work WHERE job_id = :job_id AND state = 'DONE' LIMIT 1
 
 -- name: output_chunk
 -- What is published where a work writes.
-SELECT chunk_id, version, withdrawn, stale, dirty_run_id FROM chunk
+SELECT chunk_id, version, withdrawn, stale, dirty_run_id, outdated, run_id FROM chunk
 WHERE dataset_id = :dataset_id AND dataid = :dataid
 
 -- name: calendar

@@ -21,8 +21,8 @@ SELECT 1 FROM work WHERE work_id = :work_id FOR UPDATE
 
 -- name: count_moved_pins
 -- Inputs that are no longer what the run read, and such as are there by now but were not read: the run was forced
--- without them, or the job has got other inputs since its claim. And how many inputs have several chunks, of which the
--- caller has to ask.
+-- without them, or the job has got other inputs since its claim. Those of them that are merely stale, in the version
+-- read; and those that were found to be wrong. And how many inputs have several chunks, of which the caller has to ask.
 SELECT (SELECT count(*) FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
         WHERE i.run_id = :run_id
           AND (c.version <> i.version OR c.withdrawn OR c.stale OR c.dirty_run_id IS NOT NULL))
@@ -35,6 +35,11 @@ SELECT (SELECT count(*) FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
             WHERE i.run_id = r.run_id AND i.position = x.position AND c.dataset_id = j.dataset_id
               AND CASE j.mapping WHEN 'same' THEN c.dataid = r.dataid
                                  WHEN 'previous' THEN c.dataid <> r.dataid ELSE TRUE END)),
+       (SELECT count(*) FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
+        WHERE i.run_id = :run_id AND c.stale
+          AND c.version = i.version AND NOT c.withdrawn AND c.dirty_run_id IS NULL),
+       (SELECT count(*) FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
+        WHERE i.run_id = :run_id AND i.version <= c.wrong_version),
        (SELECT count(*) FROM run r JOIN job_input j ON j.job_id = r.job_id
         WHERE r.run_id = :run_id AND j.mapping NOT IN ('same', 'previous', 'latest'))
 

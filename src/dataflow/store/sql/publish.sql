@@ -19,12 +19,6 @@ JOIN dataset d ON d.dataset_id = i.dataset_id
 WHERE i.job_id = :job_id OR i.dataset_id IN (SELECT ids.id FROM $ids)
 ORDER BY i.job_id, i.position
 
--- name: lock_outputs
--- Keeps registrations out of what some jobs produce (PostgreSQL only).
-SELECT 1 FROM dataset
-WHERE dataset_id IN (SELECT o.dataset_id FROM job_output o WHERE o.job_id IN (SELECT ids.id FROM $ids))
-ORDER BY dataset_id FOR SHARE
-
 -- name: lock_dataset_alone
 -- Keeps out everybody who changes a chunk of the dataset: each of them locks it for sharing (PostgreSQL only).
 SELECT 1 FROM dataset WHERE dataset_id = :dataset_id FOR UPDATE
@@ -44,7 +38,7 @@ FROM $batch
 WHERE TRUE
 ON CONFLICT (dataset_id, dataid) DO UPDATE
 SET version = chunk.version + 1, run_id = NULL, location = '', row_count = NULL, size = NULL, checked = '',
-    withdrawn = FALSE, stale = FALSE, dirty_run_id = NULL, modified_at = $now_at
+    withdrawn = FALSE, stale = FALSE, outdated = FALSE, dirty_run_id = NULL, modified_at = $now_at
 WHERE :again OR chunk.version = 0 OR chunk.withdrawn OR chunk.stale OR chunk.dirty_run_id IS NOT NULL
 RETURNING dataid, version
 
@@ -69,12 +63,13 @@ WHERE dataset_id = :dataset_id AND dataid = :dataid $for_update
 -- name: publish
 -- Gives out the next version of a chunk that a run produced; no row when it came to be since it was looked for.
 INSERT INTO chunk (dataset_id, dataid, sort_key, version, run_id, location, row_count, size, checked, stale,
-                   modified_at)
-VALUES (:dataset_id, :dataid, :sort_key, 1, :run_id, :location, :row_count, :size, :checked, :stale, $now_at)
+                   outdated, modified_at)
+VALUES (:dataset_id, :dataid, :sort_key, 1, :run_id, :location, :row_count, :size, :checked, :stale, :outdated, $now_at)
 ON CONFLICT (dataset_id, dataid) DO UPDATE
 SET version = chunk.version + 1, run_id = excluded.run_id, location = excluded.location,
     row_count = excluded.row_count, size = excluded.size, checked = excluded.checked,
-    stale = excluded.stale, withdrawn = FALSE, dirty_run_id = NULL, modified_at = excluded.modified_at
+    stale = excluded.stale, outdated = excluded.outdated, withdrawn = FALSE, dirty_run_id = NULL,
+    modified_at = excluded.modified_at
 WHERE :known
 RETURNING version
 
@@ -90,14 +85,6 @@ WHERE dataset_id = :dataset_id AND dataid = :dataid
 UPDATE chunk SET withdrawn = TRUE, modified_at = $now_at
 WHERE dataset_id = :dataset_id AND dataid IN (SELECT batch.dataid FROM $batch) AND version > 0 AND NOT withdrawn
 RETURNING dataid, (NOT stale AND dirty_run_id IS NULL)
-
--- name: make_stale
--- Marks the outputs of work stale because an input has a newer version, and says which were ready.
-UPDATE chunk SET stale = TRUE, modified_at = $now_at
-WHERE (dataset_id, dataid) IN (SELECT o.dataset_id, calls.dataid FROM $calls
-                               CROSS JOIN job_output o WHERE o.job_id = calls.job_id)
-  AND version > 0 AND NOT stale
-RETURNING dataset_id, dataid, sort_key, (NOT withdrawn AND dirty_run_id IS NULL)
 
 -- name: make_dirty
 -- A run is about to overwrite a published chunk in place: nobody may start reading it until it is published again.

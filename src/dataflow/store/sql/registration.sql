@@ -65,7 +65,8 @@ DELETE FROM dataset WHERE dataset_id = :dataset_id
 -- Registers jobs or changes their settings.
 INSERT INTO job (name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
                  max_running, lease_seconds, grace_seconds, priority, timeout_seconds, grain, grain_timezone, days,
-                 modified_at, pool, claim_order, retry_backoff, retry_max_delay_seconds, final_exit_codes, max_crashes)
+                 modified_at, pool, claim_order, retry_backoff, retry_max_delay_seconds, final_exit_codes, max_crashes,
+                 on_change, late_after_seconds)
 SELECT value ->> 'name', value ->> 'schedule', value ->> 'start', value ->> 'end', CAST(value ->> 'catchup' AS boolean),
        value ->> 'timezone', CAST(value ->> 'ordered' AS boolean), CAST(value ->> 'retries' AS integer),
        CAST(value ->> 'retry_delay_seconds' AS double precision), CAST(value ->> 'max_running' AS integer),
@@ -74,7 +75,8 @@ SELECT value ->> 'name', value ->> 'schedule', value ->> 'start', value ->> 'end
        value ->> 'grain', value ->> 'grain_timezone', value ->> 'days', $now_at,
        value ->> 'pool', value ->> 'order', CAST(value ->> 'retry_backoff' AS double precision),
        CAST(value ->> 'retry_max_delay_seconds' AS double precision), value ->> 'final_exit_codes',
-       CAST(value ->> 'max_crashes' AS integer)
+       CAST(value ->> 'max_crashes' AS integer), value ->> 'on_change',
+       CAST(value ->> 'late_after_seconds' AS double precision)
 FROM $records
 WHERE TRUE
 ON CONFLICT (name) DO UPDATE
@@ -83,7 +85,8 @@ SET schedule = excluded.schedule, start_at = excluded.start_at, end_at = exclude
     retry_delay_seconds = excluded.retry_delay_seconds, max_running = excluded.max_running,
     lease_seconds = excluded.lease_seconds, grace_seconds = excluded.grace_seconds, priority = excluded.priority,
     timeout_seconds = excluded.timeout_seconds, grain = excluded.grain, grain_timezone = excluded.grain_timezone,
-    days = excluded.days, revision = job.revision + 1,
+    days = excluded.days, on_change = excluded.on_change, late_after_seconds = excluded.late_after_seconds,
+    revision = job.revision + 1,
     script_path = CASE WHEN job.script_path = 'pipeline' THEN job.script_path ELSE '' END,
     modified_at = excluded.modified_at, pool = excluded.pool, claim_order = excluded.claim_order,
     retry_backoff = excluded.retry_backoff, retry_max_delay_seconds = excluded.retry_max_delay_seconds,
@@ -130,14 +133,16 @@ FROM $records
 SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
        max_running, lease_seconds, grace_seconds, priority, timeout_seconds, grain, grain_timezone, hold, script_path,
        revision, kind, days,
-       pool, claim_order, retry_backoff, retry_max_delay_seconds, final_exit_codes, max_crashes
+       pool, claim_order, retry_backoff, retry_max_delay_seconds, final_exit_codes, max_crashes, on_change,
+       late_after_seconds
 FROM job ORDER BY name
 
 -- name: find_jobs
 SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
        max_running, lease_seconds, grace_seconds, priority, timeout_seconds, grain, grain_timezone, hold, script_path,
        revision, kind, days,
-       pool, claim_order, retry_backoff, retry_max_delay_seconds, final_exit_codes, max_crashes
+       pool, claim_order, retry_backoff, retry_max_delay_seconds, final_exit_codes, max_crashes, on_change,
+       late_after_seconds
 FROM job WHERE name IN (SELECT ids.id FROM $names)
 
 -- name: job_names

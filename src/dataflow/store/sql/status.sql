@@ -70,6 +70,15 @@ WHERE w.job_id IN (SELECT i.job_id FROM calendar c JOIN job_input i ON i.dataset
   AND $was_skipped
 GROUP BY w.job_id
 
+-- name: asking_work
+-- Done work by job whose result is stale because of its own inputs: somebody has to decide about it.
+SELECT o.job_id, count(DISTINCT c.dataid), min(c.dataid) FROM chunk c
+JOIN job_output o ON o.dataset_id = c.dataset_id
+JOIN work w ON w.job_id = o.job_id AND w.dataid = c.dataid
+WHERE (c.stale OR c.withdrawn OR c.dirty_run_id IS NOT NULL) AND c.outdated AND c.stale AND NOT c.withdrawn
+  AND w.state = 'DONE'
+GROUP BY o.job_id
+
 -- name: ended_badly
 -- Failed or invalid work of a job, in order.
 SELECT (SELECT name FROM job WHERE job_id = :job_id), dataid, state, nullif(run_id, 0), reason, modified_at, quarantined
