@@ -253,6 +253,25 @@ def test_no_string_anywhere_causes_a_traceback_or_half_a_change(dataflow: Comman
             for name in ("lease", "grace", "retry-delay")
         ),
         *(("job", "add", "new", "--in", "bobin", f"--{name}={text}") for name in ("retries", "priority")),
+        *(
+            ("job", "add", "new", "--in", "bobin", f"--{name}={text}")
+            for name in (
+                "pool",
+                "order",
+                "retry-backoff",
+                "retry-max-delay",
+                "final-exit-codes",
+                "max-crashes",
+            )
+        ),
+        ("pause", text),
+        ("pause", f"--why={text}"),
+        ("resume", text),
+        ("scale", "sum", text),
+        ("scale", text, "1"),
+        ("pool", "set", text, "1"),
+        ("pool", "set", "warehouse", text),
+        ("pool", "remove", text),
         ("job", "show", text),
         ("ready", text, "1"),
         ("ready", "days", text),

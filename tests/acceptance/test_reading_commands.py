@@ -402,7 +402,7 @@ def test_sql_takes_a_statement_from_stdin_and_names_columns_once(dataflow: Comma
 
 def test_why_is_an_object_with_five_answers_and_the_next_command(worked: Flow) -> None:
     found = worked.json("why", "loadbob", "2.0")
-    assert list(found) == ["job", "dataid", "verdict", "answers", "next", "plan"]
+    assert list(found) == ["job", "dataid", "verdict", "answers", "next", "crashes", "plan"]
     assert [answer["question"] for answer in found["answers"]] == [
         "ready",
         "right",
@@ -430,7 +430,7 @@ def test_status_counts_and_is_an_exit_code_for_monitoring(worked: Flow) -> None:
     assert found["jobs"][0] | {"oldest": None} == {
         **{"job": "loadbob", "WAITING": 0, "CLAIMABLE": 1, "RUNNING": 0, "DONE": 1},
         **{"FAILED": 1, "INVALID": 0, "HOLD": 0, "oldest": None, "late": False, "due": False, "gone": False},
-        **{"overdue": None, "skipped": None, "running": None, "process_gone": False},
+        **{"overdue": None, "skipped": None, "running": None, "process_gone": False, "quarantined": 0},
     }
     assert found["jobs"][0]["oldest"]["dataid"] == "3.0"
     counts = {row["dataset"]: (row["chunks"], row["not_done"]) for row in found["datasets"]}

@@ -11,7 +11,7 @@ from dataflow.model.record import replace
 from dataflow.model.records import Job
 from dataflow.model.retries import nominal_delay, with_jitter
 from dataflow.model.status import RunOutcome, WorkState
-from tests.store.faults import Beside, Pausing
+from tests.store.faults import Beside, LostAnswer, Pausing
 from tests.store.races import race
 from tests.store.test_costs import FEW_PAGES, pages_of
 from tests.store.world import LEASE_SECONDS, PATIENCE_SECONDS, World, make_request
@@ -301,3 +301,14 @@ def test_a_delay_of_zero_is_no_wait(world: World) -> None:
         assert run.attempt == attempt
         world.finish(run, RunOutcome.FAILED)
     assert world.state("to_clean", "1") == "FAILED"
+
+
+# an answer is lost
+
+
+def test_repeating_a_control_whose_answer_was_lost_returns_the_first_answer(world: World) -> None:
+    prepared(world)
+    deaf = world.beside(LostAnswer(world.store.database))
+    assert (deaf.pause(), deaf.resume(), deaf.scale("to_clean", 4), deaf.pool("warehouse", 2)) == (1, 1, 0, 0)
+    actions = [line["action"] for line in world.journal()][-4:]
+    assert actions == ["pause", "resume", "scale", "pool set"]

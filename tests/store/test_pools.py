@@ -23,6 +23,7 @@ from dataflow.store.opener import open_store
 from tests.store.claimants import claim_in_pool
 from tests.store.faults import Beside, Pausing
 from tests.store.races import race
+from tests.store.test_costs import FEW_PAGES, add_runs, pages_of
 from tests.store.world import LEASE_SECONDS, PATIENCE_SECONDS, World, make_request, open_postgres, open_sqlite
 
 JOBS = ("load", "extract", "alone")
@@ -207,6 +208,18 @@ def test_concurrent_processes_never_exceed_a_pool(store_url: str) -> None:
     assert 1 <= max(most) <= 3
     assert {*world.states("load").values(), *world.states("extract").values()} == {"DONE"}
     world.close()
+
+
+@pytest.mark.parametrize("outcome", ["DONE", "CANCELLED"])
+def test_a_claim_of_a_pooled_job_does_not_read_earlier_runs(world: World, outcome: str) -> None:
+    prepared(world, size=3, chunks=30)
+
+    def claim() -> None:
+        world.finish(world.take("load"))
+
+    before = pages_of(world, claim)
+    add_runs(world, world.plan("extract"), outcome)
+    assert pages_of(world, claim) <= before + FEW_PAGES
 
 
 class Pools(RuleBasedStateMachine):

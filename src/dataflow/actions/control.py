@@ -62,6 +62,7 @@ def set_pool(store: Store, name: str, size: int) -> int:
 
 def remove_pool(store: Store, name: str) -> None:
     """Remove a pool that no job uses; Conflict names the jobs that do."""
+    check_name("pool", name)
     if not store.control.remove_pool(name):
         raise unknown("pool", name, [row.pool for row in store.read.list_pools()], store.database.url)
 

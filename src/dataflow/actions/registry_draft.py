@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
-from dataflow.actions.dataset_rules import TODAY, check_dataset, is_automatic
+from dataflow.actions.dataset_rules import TODAY, check_dataset, check_name, is_automatic
 from dataflow.actions.differences import UNCHANGED, Change, compare, compare_days
 from dataflow.actions.input_rules import leave_out_schedule
 from dataflow.actions.job_days import as_checked, check_days, derive_days, find_days
@@ -243,7 +243,7 @@ class Registry:
 
     def _check_pools(self, jobs: Iterable[Job]) -> None:
         """Refuse jobs in a pool that does not exist."""
-        wanted = {job.pool: job.name for job in jobs if job.pool}
+        wanted = {check_name("pool", job.pool): job.name for job in jobs if job.pool}
         if missing := find_missing_pool(self._tx, sorted(wanted)) if wanted else "":
             known = list_pool_names(self._tx)
             raise UnknownName(
