@@ -48,6 +48,7 @@ MAKINGS = [
     Making("finish.work_ended", "finish", frozenset({WorkState.FAILED, WorkState.INVALID})),
     Making("finish.work_returned", "finish"),
     Making("publish.arrive", "arrive"),
+    Making("several.promote", "arrive"),
     Making("publish.depart", "depart"),
     Making("registration.reset_work", "depart"),
     Making("publish.do_again", "resubmit", resubmitted=True),

@@ -62,7 +62,7 @@ COVER = [
     ),
     Mutant(
         "registration.insert_work_inputs",
-        "WHEN i.mapping = 'latest' AND",
+        "WHEN i.mapping IN ('latest', 'all') AND",
         viewed(latest.test_work_that_has_run_and_that_no_input_calls_for_counts_what_covers_it),
         "WHEN FALSE AND",
     ),
@@ -73,7 +73,7 @@ COVER = [
     ),
     Mutant(
         "registration.delete_uncalled_inputs",
-        "AND i.mapping <> 'latest'",
+        "AND i.mapping NOT IN ('latest', 'all')",
         viewed(latest.test_a_covering_chunk_does_not_keep_work_that_no_input_calls_for),
     ),
 ]

@@ -18,23 +18,17 @@ from tests.store.latest_mutants import COVER, COVER_LOCKS, PIN_READY
 from tests.store.lock_mutants import LOCKS
 from tests.store.mutants import EVERYTHING, Mutant
 from tests.store.run_mutants import CLAIM, FINISH
+from tests.store.several_mutants import SEVERAL, SEVERAL_LOCKS
 from tests.store.some_days_mutants import SOME_DAYS, SOME_DAYS_LOCKS
 from tests.store.version_mutants import VERSION_LOCKS, VERSIONS
 from tests.store.world import World, open_sqlite
 
 GUARDS = [
-    *CLAIM,
-    *FINISH,
-    *PUBLISH,
-    *OPERATE,
-    *REGISTRATION,
-    *COVER,
-    *PIN_READY,
-    *VERSIONS,
-    *SOME_DAYS,
-    *CONTROL,
-    *CHANGE,
+    *(*CLAIM, *FINISH, *PUBLISH, *OPERATE, *REGISTRATION, *COVER, *PIN_READY, *VERSIONS, *SOME_DAYS),
+    *(*SEVERAL, *CONTROL, *CHANGE),
 ]
+
+LOCK_MUTANTS = [*LOCKS, *COVER_LOCKS, *VERSION_LOCKS, *SOME_DAYS_LOCKS, *SEVERAL_LOCKS, *CONTROL_LOCKS]
 
 # What a condition is about when it guards a move, and not merely names the rows.
 GUARDED = re.compile(
@@ -59,6 +53,7 @@ HARMLESS = {
     ("publish.clean_place", "dirty_run_id IS NOT NULL"): "names the index",
     ("change.made_down_the_line", "reached.job_id > 0"): "leaves out what it started from",
     ("change.made_down_the_line", "run.run_id = i.run_id"): "a join",
+    ("several.promote", "run_id = 0"): "only decides from when its age counts",
 }
 
 
@@ -77,7 +72,18 @@ def list_conditions(sql: str) -> Iterator[str]:
 
 @pytest.mark.parametrize(
     "file",
-    ["claim", "finish", "publish", "operate", "registration", "cover", "versions", "control", "change"],
+    [
+        "claim",
+        "finish",
+        "publish",
+        "operate",
+        "registration",
+        "cover",
+        "versions",
+        "control",
+        "change",
+        "several",
+    ],
 )
 def test_every_condition_that_guards_a_move_has_a_mutant(file: str) -> None:
     queries = Queries("plain", {})
@@ -139,8 +145,6 @@ def test_the_guard_is_needed(mutant: Mutant) -> None:
     world.close()
 
 
-@pytest.mark.parametrize(
-    "mutant", [*LOCKS, *COVER_LOCKS, *VERSION_LOCKS, *SOME_DAYS_LOCKS, *CONTROL_LOCKS], ids=str
-)
+@pytest.mark.parametrize("mutant", LOCK_MUTANTS, ids=str)
 def test_the_lock_is_needed(mutant: Mutant, postgres_world: World) -> None:
     go_wrong(mutant, postgres_world)

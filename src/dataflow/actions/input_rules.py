@@ -51,8 +51,8 @@ def check_grains(job: Job, inputs: tuple[JobInput, ...], known: Mapping[str, Dat
         if word_of(item.mapping) in OF_JOB_GRAIN and dataset.grain != grain:
             raise BadInput(
                 f"it reads {first.name}, of grain {grain}, and {dataset.name}, of grain {dataset.grain}; all "
-                f"inputs of a job have one grain, except those with other mappings{_other(dataset, grain)}. "
-                f"{_fix(first, dataset)}"
+                "inputs of a job have one grain, except those mapped latest, within, containing, all or "
+                f"pairs. {_other(dataset, grain)}{_fix(first, dataset)}"
             )
     for name in job.outputs:
         dataset = known[name]
@@ -99,11 +99,11 @@ def _find_first(job: Job, callers: list[JobInput], known: Mapping[str, Dataset])
 
 
 def _other(dataset: Dataset, job: Grain) -> str:
-    """Return the mapping that could read an input of another grain."""
+    """Return which mapping can read an input of another grain; "" if none of the two can."""
     fine = Grain(dataset.grain)
     if job in MOST_PARTS.get(fine, {}):
-        return f" such as {dataset.name}:{WITHIN}"
-    return f" such as {dataset.name}:{CONTAINING}" if fine in MOST_PARTS.get(job, {}) else ""
+        return f"Read it as {dataset.name}:{WITHIN}. "
+    return f"Read it as {dataset.name}:{CONTAINING}. " if fine in MOST_PARTS.get(job, {}) else ""
 
 
 def _check_hours(first: Dataset, others: list[tuple[str, Dataset]]) -> None:

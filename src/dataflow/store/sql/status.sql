@@ -33,14 +33,14 @@ WHERE job_id = :job_id AND state = :state AND state <> 'DONE' AND state <> 'RUNN
 ORDER BY priority DESC, sort_key LIMIT 1
 
 -- name: paced_jobs
--- Jobs whose work may be called for before its turn: they read the previous chunk of their own output, so each run
+-- Jobs whose work may be called for before its turn: they read earlier chunks of their own output, so each run
 -- calls for the next dataid, or a calendar, itself or through other jobs, whose interval may end after another input
 -- is ready.
 WITH RECURSIVE $paced
 SELECT i.job_id FROM job_input i
 JOIN job_output o ON o.dataset_id = i.dataset_id AND o.job_id = i.job_id
-WHERE i.mapping = 'previous'
-UNION SELECT i.job_id FROM job_input i JOIN calendar c ON c.dataset_id = i.dataset_id WHERE i.mapping <> 'latest'
+WHERE i.mapping = 'previous' OR i.mapping LIKE 'window(%, -%'
+UNION SELECT i.job_id FROM job_input i JOIN calendar c ON c.dataset_id = i.dataset_id WHERE i.mapping NOT IN ('latest', 'all')
 UNION SELECT job_id FROM paced
 
 -- name: waiting_since
@@ -51,11 +51,11 @@ WITH RECURSIVE $paced
 SELECT min(w.called_at) FROM work w
 WHERE w.job_id = :job_id AND w.state = 'WAITING' AND w.hold = FALSE
   AND EXISTS (SELECT 1 FROM work_input x
-      JOIN job_input i ON i.job_id = w.job_id AND i.position = x.position AND i.mapping <> 'latest'
+      JOIN job_input i ON i.job_id = w.job_id AND i.position = x.position AND i.mapping NOT IN ('latest', 'all')
       WHERE x.work_id = w.work_id AND x.present > 0
         AND NOT EXISTS (SELECT 1 FROM job_output o WHERE o.dataset_id = i.dataset_id AND o.job_id = w.job_id))
   AND NOT EXISTS (SELECT 1 FROM work_input x
-      JOIN job_input i ON i.job_id = w.job_id AND i.position = x.position AND i.mapping <> 'latest'
+      JOIN job_input i ON i.job_id = w.job_id AND i.position = x.position AND i.mapping NOT IN ('latest', 'all')
       JOIN calendar c ON c.dataset_id = i.dataset_id
       WHERE x.work_id = w.work_id AND x.present < x.needed)
   AND w.sort_key <= coalesce((SELECT min(coalesce(
