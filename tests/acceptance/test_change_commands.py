@@ -212,3 +212,44 @@ def test_what_a_job_does_about_changes_survives_an_export(sqlite_flow: Flow) -> 
     exported = sqlite_flow.dataflow("export").stdout
     assert 'on_change = "ask"' in exported
     assert 'late_after = "7d"' in exported
+
+
+PIPELINES = '''
+class OrdersDatasetPipeline:
+    table_name = "orders"
+    source_url = "http://localhost:1/orders"
+    field_mapping = [("orderNo", "id", "bigint"), ("total.value", "amount", "numeric")]
+
+
+class MonthViewPipeline:
+    view_name = "month"
+    dataset_pipeline = OrdersDatasetPipeline
+    schedule_interval = "@monthly"
+    start_date = datetime(2026, 1, 1)
+    on_change = "ask"
+    query = """with t as (select id % 10 as "group", amount from orders)
+        select "group", sum(amount) as total from t where '{{ ds }}' <> '' group by 1"""
+'''
+
+
+def test_columns_are_traced_through_views_and_field_mappings(sqlite_flow: Flow) -> None:
+    folder = sqlite_flow.path / "pipelines"
+    folder.mkdir()
+    (folder / "shop.py").write_text(f"from datetime import datetime\n{PIPELINES}")
+    sqlite_flow.declare(FLOW)
+    assert sqlite_flow.dataflow("lineage", "month", "--columns", "--up").stdout.splitlines() == [
+        "month.group",
+        "└─ orders.id",
+        "   └─ orders (source).orderNo",
+        "month.total",
+        "└─ orders.amount",
+        "   └─ orders (source).total.value",
+    ]
+    found = sqlite_flow.json("lineage", "orders", "--columns", "--down")
+    assert {(edge["from"], edge["to"]) for edge in found["edges"]} == {
+        ("orders.id", "month.group"),
+        ("orders.amount", "month.total"),
+    }
+    assert found["nodes"][0] | {"column": "id"} == found["nodes"][0]
+    dot = sqlite_flow.dataflow("lineage", "month", "--columns", "--format", "dot").stdout
+    assert '"orders (source).orderNo" -> "orders.id";' in dot

@@ -165,3 +165,21 @@ def test_rich_is_loaded_only_for_a_terminal() -> None:
         "sys.exit('rich' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, stdout=subprocess.PIPE).returncode == 0
+
+
+def test_names_in_diagrams_cannot_break_out_of_their_quotes() -> None:
+    from dataflow.actions.lineage import Edge, Lineage, Node
+    from dataflow.cli.lineage import as_dot, as_mermaid
+
+    name = 'a"b\\c#d;<e>\n'
+    found = Lineage((name,), {name: Node(name, "dataset", name)}, (Edge(name, name, 'x"|y'),))
+    assert list(as_mermaid(found)) == [
+        "flowchart LR",
+        '    n0["a#34;b#92;c#35;d#59;#60;e#62;#92;n"]',
+        '    n0 -->|"x#34;#124;y"| n0',
+    ]
+    assert list(as_dot(found))[2:] == [
+        '    "a\\"b\\\\c#d;<e>\\\\n" [label="a\\"b\\\\c#d;<e>\\\\n", shape=box];',
+        '    "a\\"b\\\\c#d;<e>\\\\n" -> "a\\"b\\\\c#d;<e>\\\\n" [label="x\\"|y"];',
+        "}",
+    ]
