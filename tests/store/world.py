@@ -39,6 +39,7 @@ SCHEMA = "dataflow"
 TABLES = (
     *("verb_token", "journal", "run_input", "run", "work_input", "work", "chunk_version", "chunk"),
     *("job_environment", "job_output", "job_input", "job", "calendar", "dataset"),
+    *("delivery", "notification", "incident", "channel", "dataset_watch"),
 )
 REPEATS = 20
 STAGED = "/data/{dataset}/{dataid}/{run_id}"

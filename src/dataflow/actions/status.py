@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dataflow.actions.lateness import LongestRun, Overdue
+    from dataflow.model.freshness import Lateness
     from dataflow.store.job_reads import DatasetGrain
     from dataflow.store.store import Store
     from dataflow.store.work_reads import BadEnding, OpenGroup, SkippedWork
@@ -86,6 +87,7 @@ class StoreStatus:
     jobs: tuple[JobStatus, ...]
     datasets: tuple[DatasetStatus, ...]
     failures: tuple[BadEnding, ...]
+    late: tuple[Lateness, ...] = ()
 
     def list_late(self, late_after_seconds: float) -> list[JobStatus]:
         """Return the jobs with work, intervals or runs that are late."""
@@ -119,7 +121,8 @@ def get_status(store: Store) -> StoreStatus:
             if counts[state]:
                 found = store.read.list_bad_endings(job.job_id, state, SHOWN_FAILURES)
                 failures += [replace(bad, next=resubmit_command(bad.job, bad.dataid)) for bad in found]
-    return StoreStatus(tuple(jobs), tuple(_datasets(store)), tuple(failures))
+    late = tuple(store.watching.list_late())
+    return StoreStatus(tuple(jobs), tuple(_datasets(store)), tuple(failures), late)
 
 
 def _counts(groups: list[OpenGroup], total: int) -> dict[str, int]:

@@ -70,6 +70,15 @@ def read_moment(value: object) -> str:
     return value.isoformat() if isinstance(value, date) else read_text(value)
 
 
+def read_time_of_day(value: object) -> str:
+    """Return a time of day as HH:MM, from a string or a TOML time."""
+    from datetime import time  # start-up: as in read_moment
+
+    from dataflow.model.freshness import parse_due_by
+
+    return value.strftime("%H:%M") if isinstance(value, time) else parse_due_by(read_text(value))
+
+
 def read_inputs(value: object) -> tuple[JobInput, ...]:
     """An array of `dataset` or `dataset:mapping`."""
     texts = _read_names(value, '["orders", "totals:previous"]')

@@ -37,7 +37,7 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
             ending = replace(ending, outcome=RunOutcome.FAILED, reason=newer[0], final=True)
     _end_run(tx, ending)
     outdated = ending.outcome in TRIED and _is_outdated(tx, ending)
-    state = _settle(tx, plan, ending, outdated)
+    state, incident_id = _settle(tx, plan, ending, outdated)
     if ending.outcome is RunOutcome.DONE:
         _publish(tx, plan, ending, outdated)
     elif ending.untouched:
@@ -55,6 +55,11 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
             why=ending.reason or ending.outcome,
         ),
     )
+    if incident_id is not None or state in (WorkState.FAILED, WorkState.INVALID):
+        from dataflow.store import incidents  # start-up: a run that succeeds needs none
+
+        died = ending.outcome is RunOutcome.LOST
+        incidents.follow(tx, incidents.Settled(run.job, run.work_id, run.dataid, state, ending.reason, died))
     return state
 
 
@@ -119,7 +124,10 @@ def _is_outdated(tx: Transaction, ending: Ending) -> bool:
     return bool(row and row[0])
 
 
-def _settle(tx: Transaction, plan: Plan, ending: Ending, outdated: bool) -> WorkState:
+def _settle(
+    tx: Transaction, plan: Plan, ending: Ending, outdated: bool
+) -> tuple[WorkState, int | None]:
+    """Move the work and return its new state; of work that is done, also the incident it belongs to."""
     where = {"work_id": ending.run.work_id, "run_id": ending.run.run_id}
     outcome = ending.outcome
     if outdated:
@@ -148,7 +156,7 @@ def _settle(tx: Transaction, plan: Plan, ending: Ending, outdated: bool) -> Work
             f"Run {ending.run.run_id} is live, but {ending.run.job}/{ending.run.dataid} is not its work. "
             "Nothing was changed. See: dataflow doctor"
         )
-    return WorkState(row[0])
+    return WorkState(row[0]), row[1] if len(row) > 1 else None
 
 
 def _publish(tx: Transaction, plan: Plan, ending: Ending, stale: bool) -> None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from dataflow.store.leases import Taken
     from dataflow.store.reader import Reader
     from dataflow.store.version_moves import Place
+    from dataflow.store.watching import Watching
 
     Pair = tuple[str, str]
 
@@ -74,6 +75,13 @@ class Store:
         from dataflow.store.reader import Reader  # start-up: most runs read nothing for people
 
         return Reader(self.database)
+
+    @property
+    def watching(self) -> Watching:
+        """Incidents, what opens and closes them, and the notifications about them."""
+        from dataflow.store.watching import Watching  # start-up: no run needs it
+
+        return Watching(self.database, self.actor)
 
     # registration
 
@@ -314,7 +322,7 @@ class Store:
                 progress(total)
                 if embedded:
                     time.sleep(PURGE_PAUSE_SECONDS)
-        self.database.write(lambda tx: tx.run("operate.purge_tokens", before=before))
+        self.database.write(lambda tx: operator_moves.purge_rest(tx, before))
         return total
 
     def _in_steps(self, verb: Callable[..., tuple[Result, int | None]]) -> Iterator[Result]:
