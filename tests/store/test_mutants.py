@@ -18,9 +18,11 @@ from tests.store.mutants import EVERYTHING, Mutant
 from tests.store.run_mutants import CLAIM, FINISH
 from tests.store.some_days_mutants import SOME_DAYS, SOME_DAYS_LOCKS
 from tests.store.version_mutants import VERSION_LOCKS, VERSIONS
+from tests.store.watch_mutants import OUTBOX, WATCH, WATCH_LOCKS
 from tests.store.world import World, open_sqlite
 
 GUARDS = [*CLAIM, *FINISH, *PUBLISH, *OPERATE, *REGISTRATION, *COVER, *PIN_READY, *VERSIONS, *SOME_DAYS]
+GUARDS += [*WATCH, *OUTBOX]
 
 # What a condition is about when it guards a move, and not merely names the rows.
 GUARDED = re.compile(
@@ -43,6 +45,7 @@ HARMLESS = {
     ("registration.delete_uncalled", "x.present > 0"): "delete_uncalled_inputs has asked before",
     ("publish.do_again", "r.run_id = w.run_id"): "a join",
     ("publish.clean_place", "dirty_run_id IS NOT NULL"): "names the index",
+    ("outbox.take", "state = 'due'"): "next_due has asked, and holds the row",
 }
 
 
@@ -60,7 +63,7 @@ def list_conditions(sql: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "file", ["claim", "finish", "publish", "operate", "registration", "cover", "versions"]
+    "file", ["claim", "finish", "publish", "operate", "registration", "cover", "versions", "watch", "outbox"]
 )
 def test_every_condition_that_guards_a_move_has_a_mutant(file: str) -> None:
     queries = Queries("plain", {})
@@ -122,6 +125,8 @@ def test_the_guard_is_needed(mutant: Mutant) -> None:
     world.close()
 
 
-@pytest.mark.parametrize("mutant", [*LOCKS, *COVER_LOCKS, *VERSION_LOCKS, *SOME_DAYS_LOCKS], ids=str)
+@pytest.mark.parametrize(
+    "mutant", [*LOCKS, *COVER_LOCKS, *VERSION_LOCKS, *SOME_DAYS_LOCKS, *WATCH_LOCKS], ids=str
+)
 def test_the_lock_is_needed(mutant: Mutant, postgres_world: World) -> None:
     go_wrong(mutant, postgres_world)

@@ -299,6 +299,7 @@ class World:
             return
         self.poke(f"UPDATE run SET lease_until = lease_until - {seconds}")
         self.poke(f"UPDATE work SET not_before = not_before - {seconds} WHERE not_before IS NOT NULL")
+        self.poke(f"UPDATE delivery SET until = until - {seconds}")
 
     def poke(self, sql: str) -> None:
         """Run any statement, for states that no verb produces."""

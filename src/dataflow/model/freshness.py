@@ -59,9 +59,7 @@ def find_due_times(now: float, due_by: str, timezone: str) -> tuple[float, float
     zone = clock.zone(timezone)
     hour, minute = int(due_by[:2]), int(due_by[3:])
     today = clock.period_of(clock.local_date(now, zone), Grain.DAILY)
-    times = [
-        clock.period_start(day, Grain.DAILY, zone, hour, minute) for day in range(today - 2, today + 3)
-    ]
+    times = [clock.period_start(day, Grain.DAILY, zone, hour, minute) for day in range(today - 2, today + 3)]
     return max(time for time in times if time <= now), min(time for time in times if time > now)
 
 

@@ -124,9 +124,7 @@ def _is_outdated(tx: Transaction, ending: Ending) -> bool:
     return bool(row and row[0])
 
 
-def _settle(
-    tx: Transaction, plan: Plan, ending: Ending, outdated: bool
-) -> tuple[WorkState, int | None]:
+def _settle(tx: Transaction, plan: Plan, ending: Ending, outdated: bool) -> tuple[WorkState, int | None]:
     """Move the work and return its new state; of work that is done, also the incident it belongs to."""
     where = {"work_id": ending.run.work_id, "run_id": ending.run.run_id}
     outcome = ending.outcome

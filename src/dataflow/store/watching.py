@@ -116,9 +116,7 @@ class Watching(Reads):
         """Record that a delivery was sent; False if it is no longer the token's."""
         return self._database.write(lambda tx: outbox.record_sent(tx, notification_id, channel, token))
 
-    def record_failed(
-        self, notification_id: int, channel: str, token: str, failure: Failure
-    ) -> str | None:
+    def record_failed(self, notification_id: int, channel: str, token: str, failure: Failure) -> str | None:
         """Record that a delivery failed and return its state; None if it is no longer the token's."""
         return self._database.write(
             lambda tx: outbox.record_failed(tx, notification_id, channel, token, failure)
