@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.statements import RecordingDatabase
 from dataflow.errors import UnknownName
 from dataflow.model.incident import Incident
 from dataflow.model.records import Run
@@ -14,7 +15,6 @@ from dataflow.model.status import RunOutcome, WorkState
 from dataflow.store.incidents import close_left_behind
 from dataflow.store.leases import MAX_LOSSES
 from tests.store.races import race
-from benchmarks.statements import RecordingDatabase
 from tests.store.world import World
 
 

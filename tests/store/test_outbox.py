@@ -39,7 +39,7 @@ def take(world: World, token: str = "one", channel: str = "ops") -> Notification
 
 def sent(world: World, token: str = "one", channel: str = "ops") -> list[str]:
     """Take and record all that is due; return the events."""
-    found = []
+    found: list[str] = []
     world.store.watching.fan_out(channel, wants_all)
     while taken := take(world, f"{token}{len(found)}", channel):
         assert world.store.watching.record_sent(taken.notification_id, channel, f"{token}{len(found)}")

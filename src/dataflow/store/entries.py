@@ -71,11 +71,7 @@ def _watch(
     tx: Transaction, datasets: Sequence[Dataset], before: Mapping[str, Dataset], ids: Mapping[str, int]
 ) -> None:
     """Begin to watch datasets whose limits are new or changed; stop where they are gone."""
-    changed = [
-        dataset
-        for dataset in datasets
-        if _limits_of(dataset) != _limits_of(before[dataset.name] if dataset.name in before else None)
-    ]
+    changed = [dataset for dataset in datasets if _limits_of(dataset) != _limits_of(before.get(dataset.name))]
     if not changed:
         return
     from dataflow.store import incidents  # start-up: no run needs it

@@ -51,7 +51,7 @@ def dataset_from_row(row: Row) -> Dataset:
     """Return a dataset from its columns after the id."""
     *plain, options, fresh_within_seconds, due_by = row
     pairs = tuple(sorted(json.loads(options).items()))
-    return Dataset(*plain, pairs, fresh_within_seconds, due_by)
+    return Dataset(*plain, pairs, fresh_within_seconds, due_by)  # type: ignore[call-arg]
 
 
 def find_dataset(tx: Transaction, name: str) -> tuple[int, Dataset] | None:

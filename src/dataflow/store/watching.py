@@ -13,7 +13,7 @@ from dataflow.model.record import record
 from dataflow.store import dataset_clocks, incidents, operator_moves, outbox
 from dataflow.store.dataset_clocks import Watched
 from dataflow.store.journal import JournalEntry, write_journal
-from dataflow.store.reads import Reads
+from dataflow.store.reads import Reads, record_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,12 +50,15 @@ class Watching(Reads):
     def list_deliveries(self, incident_ids: Sequence[int]) -> list[DeliveryRow]:
         """Return what became of the notifications of some incidents."""
 
-        def verb(tx: Transaction) -> list[tuple[object, ...]]:
-            return tx.rows("watch.list_deliveries", **tx.ids(incident_ids))
+        def verb(tx: Transaction) -> list[DeliveryRow]:
+            rows = tx.rows("watch.list_deliveries", **tx.ids(incident_ids))
+            return [record_from(DeliveryRow, row) for row in rows]
 
-        from dataflow.store.reads import record_from
+        return self._read(verb)
 
-        return [record_from(DeliveryRow, row) for row in self._read(verb)]
+    def list_failed(self) -> list[DeliveryRow]:
+        """Return the deliveries of open incidents that were given up."""
+        return self._list(DeliveryRow, "watch.list_failed")
 
     def acknowledge(self, incident_id: int, why: str) -> None:
         """Silence an open incident: nobody is told of it any more, except that it has recovered."""

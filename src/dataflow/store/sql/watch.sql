@@ -88,6 +88,14 @@ FROM delivery d JOIN notification n ON n.notification_id = d.notification_id
 WHERE d.incident_id IN (SELECT ids.id FROM $ids)
 ORDER BY d.notification_id, d.channel
 
+-- name: list_failed
+-- Deliveries of open incidents that nobody tries any more.
+SELECT d.incident_id, n.event, d.channel, d.state, d.attempts, d.sent_at, d.error
+FROM incident i JOIN delivery d ON d.incident_id = i.incident_id
+JOIN notification n ON n.notification_id = d.notification_id
+WHERE i.closed_at IS NULL AND d.state = 'failed'
+ORDER BY d.notification_id, d.channel
+
 -- name: forget_watches
 DELETE FROM dataset_watch WHERE dataset_id IN (SELECT ids.id FROM $ids)
 
