@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "incidents": ("incidents", "list what is in trouble and who was told"),
     "ack": ("incidents", "silence an incident"),
     "notify": ("incidents", "tell the channels in dataflow.toml of incidents"),
+    "top": ("top", "show the progress of all jobs, live"),
     "init": ("init", "create a project (--example: one that runs)"),
     "apply": ("apply", "register the datasets and jobs of a TOML file"),
     "export": ("apply", "print all datasets and jobs as a TOML file"),

@@ -81,7 +81,7 @@ def _find_stale(tx: Transaction, watched: Watched, now: float) -> Lateness | Non
     stale_at = at + watched.fresh_within_seconds
     if now <= stale_at:
         return None
-    limit = f"{watched.fresh_within_seconds / 3600:g} h"
+    limit = _duration(watched.fresh_within_seconds)
     if dataid is None:
         reason = f"no chunk was published within {limit}"
     elif watched.kind in WITHOUT_TIME:
@@ -89,6 +89,13 @@ def _find_stale(tx: Transaction, watched: Watched, now: float) -> Lateness | Non
     else:
         reason = f"the interval of the newest chunk, {dataid}, ended more than {limit} ago"
     return Lateness(watched.name, IncidentKind.STALE, dataid or "", stale_at, reason)
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds % size == 0:
+            return f"{seconds / size:g} {unit}"
+    return f"{seconds:g} s"
 
 
 def _newest(tx: Transaction, watched: Watched) -> tuple[str | None, float]:
