@@ -67,7 +67,13 @@ def draw(found: Progress, width: int, height: int, unicode: bool = True) -> list
     if runs:
         lines += ["", f"{'run':>7} {'job':<{name_width}} {'for':>7} dataid"]
         lines += _cut(runs, max(1, height - len(lines)))
-    return [line if measure(line) <= width else shorten_middle(line, width) for line in lines[:height]]
+    return [_fitted(line, width) for line in lines[:height]]
+
+
+def _fitted(line: str, width: int) -> str:
+    while measure(line) > width:
+        line = line.rstrip("…")[:-1] + "…"
+    return line
 
 
 def _headline(found: Progress) -> str:

@@ -12,6 +12,8 @@ from dataflow.notify.failures import NotSent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dataflow.config.channels import Channel
     from dataflow.notify.message import Message
 
@@ -19,9 +21,9 @@ SHOWN_BYTES = 300
 """How much of what a failed command wrote to stderr its error shows."""
 
 
-def run_command(channel: Channel, message: Message, environ: dict[str, str], folder: str) -> None:
+def run_command(channel: Channel, message: Message, environ: Mapping[str, str], folder: str) -> None:
     """Run the command with the notification as JSON on stdin and its facts in variables."""
-    given = environ | _variables(message)
+    given = dict(environ) | _variables(message)
     with tempfile.TemporaryFile() as written:
         try:
             child = subprocess.Popen(

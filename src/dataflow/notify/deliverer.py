@@ -82,9 +82,9 @@ class Deliverer:
 
     def run_once(self) -> list[Outcome]:
         """Try everything that is due once, and return what became of it."""
-        outcomes = self.step(1.0)
-        while self._active:
-            outcomes += self.step(1.0)
+        outcomes: list[Outcome] = []
+        while (ended := self.step(1.0)) or self._active:
+            outcomes += ended
         return outcomes
 
     def _start_due(self) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from dataflow.actions.passwords import bound_to_channel
 from dataflow.config.channels import COMMAND, EMAIL, SLACK, check_url
 from dataflow.errors import BadInput, ConfigError, DataFlowError
-from dataflow.model.record import record
+from dataflow.model.record import record, replace
 from dataflow.notify.failures import NotSent
 from dataflow.runjob.environment import inherited_environment, own_secrets
 from dataflow.secrets.known import KnownSecrets
@@ -28,6 +30,7 @@ class Place:
     config: Config
     environ: Mapping[str, str]
     get_passphrase: Callable[[], str]
+    environment: Mapping[str, str] = MappingProxyType({})  # what commands get
 
 
 class Sender:
@@ -46,11 +49,7 @@ class Sender:
             except BadInput as error:
                 raise ConfigError(f"notify.{channel.name}: the value of its URL {error}") from error
         self._folder = place.config.project_dir
-        hidden = own_secrets(place.environ, place.config.store_url)
-        names = (channel.url_variable, channel.secret_variable, channel.password_variable)
-        self._environment = inherited_environment(
-            place.environ, hidden | {name: "" for name in names if name}, {}
-        )
+        self._environment = place.environment
 
     def send(self, message: Message) -> None:
         """Send a message; NotSent says why it was not."""
@@ -104,6 +103,14 @@ def make_senders(channels: Sequence[Channel], place: Place) -> tuple[list[Sender
     """Return the channels that can send from this machine, and what is wrong with the others."""
     known = KnownSecrets(*own_secrets(place.environ, place.config.store_url).values())
     known.add(place.config.passkey, place.config.store_password)
+    variables = {
+        name
+        for one in channels
+        for name in (one.url_variable, one.secret_variable, one.password_variable)
+        if name
+    }
+    hidden = own_secrets(place.environ, place.config.store_url) | dict.fromkeys(variables, "")
+    place = replace(place, environment=inherited_environment(place.environ, hidden, {}))
     senders, problems = [], []
     for channel in channels:
         try:
