@@ -192,7 +192,11 @@ def test_a_letter_has_a_subject_and_says_what_to_do(world: World, tmp_path: Path
 def test_a_refused_login_is_an_error_without_the_password(world: World, tmp_path: Path) -> None:
     fail(world, "a")
     with SmtpReceiver(("etl", "right")) as receiver:
-        login = {"username": "etl", "password_variable": "MAIL_PASSWORD", "sender": "etl@example.com"}
+        login: dict[str, Any] = {
+            "username": "etl",
+            "password_variable": "MAIL_PASSWORD",
+            "sender": "etl@example.com",
+        }
         place: dict[str, Any] = {"host": "127.0.0.1", "port": receiver.port, "tls": "none"}
         channel = Channel("mail", "email", recipients=("ops@example.com",), **place, **login)
         (outcome,) = deliver(world, *make_senders_for(tmp_path, channel, MAIL_PASSWORD=SECRET))
