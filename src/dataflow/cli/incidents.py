@@ -35,11 +35,12 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("incident", type=count, metavar="ID", help="id, as listed by `dataflow incidents`")
     parser = commands.add("notify", notify)
     add_switches(parser, watch="go on until interrupted")
+    parser.add_argument("--quiet", "-q", action="store_true", help="print only what could not be sent")
 
 
 def incidents(args: argparse.Namespace, context: Context) -> None:
     """Lists what is in trouble: one line for each kind of trouble of a job or dataset, however many chunks
-    it has, and who was told.
+    it has, and who was notified.
     """
     store = context.store
     store.watching.look_at_clocks()
@@ -58,23 +59,23 @@ def incidents(args: argparse.Namespace, context: Context) -> None:
 
 
 def acknowledge(args: argparse.Namespace, context: Context) -> None:
-    """Silences an incident: it is not told to anybody any more. Only its recovery is told to those who know
-    of it. It closes by itself.
+    """Silences an incident: no more notifications are sent for it, except of its recovery to channels that
+    know of it. It closes by itself.
     """
     context.store.watching.acknowledge(args.incident, args.why)
     context.say(f"Acknowledged incident {args.incident}.")
 
 
 def notify(args: argparse.Namespace, context: Context) -> int:
-    """Tells the channels in dataflow.toml of incidents: what is due now, or, with --watch, for as long as it
-    runs. Exits with 1 if a channel does not work.
+    """Sends notifications of incidents to the channels in dataflow.toml: those that are due now, or, with
+    --watch, all until it is interrupted. Exits with 1 if a channel does not work.
     """
     from dataflow.notify.notifier import Notifier, describe  # start-up: no other command needs it
 
     failpoints.arm(context.environ.get("DATAFLOW_FAILPOINT", ""))
     place = get_place(context)
     if args.watch:
-        notifier = Notifier(context.store.separate, place, context.say)
+        notifier = Notifier(context.store.separate, place, context.say, args.quiet)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: notifier.request_stop())
         context.refuse_missing_store()
@@ -82,7 +83,8 @@ def notify(args: argparse.Namespace, context: Context) -> int:
         return 0
     outcomes, problems = Notifier(lambda: context.store, place).run_once(context.store)
     for outcome in outcomes:
-        context.say(describe(outcome))
+        if outcome.error or not args.quiet:
+            context.say(describe(outcome))
     for problem in problems:
         context.say(f"dataflow: {problem}")
     return 1 if problems or any(outcome.error for outcome in outcomes) else 0

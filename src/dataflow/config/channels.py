@@ -63,7 +63,7 @@ class Channel:
     _hidden = ("encryptedurl", "encryptedsecret", "encryptedpass")
 
     def wants(self, event: str, kind: str, job: str, dataset: str) -> bool:
-        """Return whether the channel is to be told of an event of an incident."""
+        """Return whether the channel wants to hear of an event of an incident."""
         from fnmatch import fnmatchcase  # start-up: not needed to run jobs
 
         if (kind if event == "opened" else event) not in self.on:

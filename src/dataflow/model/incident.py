@@ -18,7 +18,7 @@ class IncidentKind(StrEnum):
 
 
 OPENED, RECOVERED = "opened", "recovered"
-"""The events that people are told of."""
+"""The events of an incident that notifications tell of."""
 
 EVENTS = (*[kind.value for kind in IncidentKind], RECOVERED)
 """What a channel may ask for: incidents of a kind when they open, and all of them when they recover."""

@@ -33,11 +33,17 @@ class Notifier:
     """
 
     def __init__(
-        self, open_store: Callable[[], Store], place: Place, tell: Teller = lambda text: None
+        self,
+        open_store: Callable[[], Store],
+        place: Place,
+        tell: Teller = lambda text: None,
+        quiet: bool = False,
     ) -> None:
+        """`tell` gets what was sent, unless `quiet`, and what was not."""
         self._open_store = open_store
         self._place = place
         self._tell = tell
+        self._quiet = quiet
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._problems: tuple[str, ...] = ()
@@ -88,7 +94,8 @@ class Notifier:
                     if problem not in told:
                         self._tell(problem)
             for outcome in deliverer.step(PAUSE_SECONDS):
-                self._tell(describe(outcome))
+                if outcome.error or not self._quiet:
+                    self._tell(describe(outcome))
             if not deliverer.is_active:
                 self._stopping.wait(PAUSE_SECONDS)
 

@@ -61,7 +61,7 @@ class Watching(Reads):
         return self._list(DeliveryRow, "watch.list_failed")
 
     def acknowledge(self, incident_id: int, why: str) -> None:
-        """Silence an open incident: nobody is told of it any more, except that it has recovered."""
+        """Silence an open incident: no notification of it is sent any more, except of its recovery."""
         token = os.urandom(16).hex()
 
         def verb(tx: Transaction) -> None:

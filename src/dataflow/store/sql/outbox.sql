@@ -18,7 +18,7 @@ SELECT seen_id, coalesce((SELECT max(notification_id) FROM notification), 0) FRO
 
 -- name: new_notifications
 -- Notifications after one, in order, each with its incident, and whether it came to nothing: the incident was acknowledged
--- or dropped before anybody was told of it.
+-- or dropped before anybody heard of it.
 SELECT n.notification_id, n.incident_id, n.event, i.kind, i.job, i.dataset,
        n.event = 'opened' AND (i.acknowledged_at IS NOT NULL OR i.closed_at IS NOT NULL AND NOT i.recovered)
 FROM notification n JOIN incident i ON i.incident_id = n.incident_id
