@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
-import time
+import threading
 
 from dataflow.actions.job_progress import get_progress
 from dataflow.cli.options import Commands, add_switches
@@ -136,11 +137,11 @@ def _watch(context: Context, interval_seconds: float) -> None:
 
     console = Console(highlight=False, soft_wrap=False)
     unicode = _is_unicode()
+    stopping = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopping.set())
     with Live(console=console, screen=True, auto_refresh=False) as live:
-        while True:
+        while not stopping.is_set():
             lines = draw(get_progress(context.store), console.width, console.height, unicode)
             live.update(Text("\n".join(lines), no_wrap=True), refresh=True)
-            try:
-                time.sleep(interval_seconds)
-            except KeyboardInterrupt:
-                return
+            stopping.wait(interval_seconds)
