@@ -101,7 +101,10 @@ def _check_due_by(due_by: str, grain: str) -> str:
             f"due_by needs dataids with a time, and those of grain {grain} have none. Use --fresh-within, "
             "which counts from the last publication, or another --grain."
         )
-    return parse_due_by(due_by)
+    try:
+        return parse_due_by(due_by)
+    except BadInput as error:
+        raise BadInput(f"due_by {error}") from error
 
 
 def _check_location(dataset: Dataset) -> None:

@@ -76,7 +76,9 @@ def read_time_of_day(value: object) -> str:
 
     from dataflow.model.freshness import parse_due_by
 
-    return value.strftime("%H:%M") if isinstance(value, time) else parse_due_by(read_text(value))
+    return parse_due_by(
+        value.isoformat().removesuffix(":00") if isinstance(value, time) else read_text(value)
+    )
 
 
 def read_inputs(value: object) -> tuple[JobInput, ...]:

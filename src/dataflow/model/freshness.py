@@ -38,8 +38,7 @@ def parse_due_by(text: str) -> str:
     found = _TIME_OF_DAY.fullmatch(text.strip())
     if found is None:
         raise BadInput(
-            f"due_by {quoted(text)} is not a time of day. Write it as HH:MM, from 00:00 to 23:59, such as "
-            "06:00."
+            f"{quoted(text)} is not a time of day. Write it as HH:MM, from 00:00 to 23:59, such as 06:00."
         )
     return f"{int(found[1]):02d}:{found[2]}"
 
