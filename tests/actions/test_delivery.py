@@ -17,8 +17,10 @@ import pytest
 
 from dataflow.config.channels import Channel
 from dataflow.config.settings import load_config
+from dataflow.errors import StoreUnreachable
 from dataflow.model.status import RunOutcome
 from dataflow.notify.deliverer import Deliverer, Outcome, _delay_after
+from dataflow.notify.notifier import Notifier
 from dataflow.notify.senders import Place, Sender, make_senders
 from tests.receivers import SmtpReceiver, WebhookReceiver
 from tests.store.world import World
@@ -322,3 +324,63 @@ def test_a_name_that_does_not_resolve_is_an_error_like_others(
     channel = Channel("ops", "webhook", url="http://ops.example.com/")
     (outcome,) = deliver(world, *make_senders_for(tmp_path, channel))
     assert outcome.error == "cannot reach the server: Name or service not known"
+
+
+def test_a_channel_stuck_where_no_time_limit_reaches_is_given_up_and_the_others_go_on(
+    sqlite_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, let_go = sqlite_world, threading.Event()
+    resolve = socket.getaddrinfo
+
+    def stuck(host: Any, *rest: Any, **more: Any) -> Any:
+        if host == "ops.example.com":
+            let_go.wait(60)
+        return resolve(host, *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", stuck)
+    monkeypatch.setattr("dataflow.notify.deliverer.GRACE_SECONDS", 0.2)
+    fail(world, "a")
+    with WebhookReceiver() as receiver:
+        lost = Channel("lost", "webhook", url="http://ops.example.com/", timeout_seconds=0.5)
+        outcomes = deliver(world, *make_senders_for(tmp_path, lost, webhook(receiver)))
+    let_go.set()
+    assert [(one.channel, one.error) for one in outcomes] == [("ops", ""), ("lost", "no answer within 0.5 s")]
+
+
+def test_a_notifier_in_a_thread_tells_of_news_and_ends_although_a_channel_hangs(
+    world: World, tmp_path: Path
+) -> None:
+    world.chain("orders", "totals")
+    world.ready("orders", "a")
+    with WebhookReceiver() as hanging, WebhookReceiver() as receiver:
+        hanging.let_go.clear()
+        channels = f'[notify.slow]\nkind = "webhook"\nurl = "{hanging.url}"\ntimeout = "30s"\n'
+        channels += f'[notify.ops]\nkind = "webhook"\nurl = "{receiver.url}"\n'
+        (tmp_path / "dataflow.toml").write_text(channels)
+        place = Place(load_config(str(tmp_path), {}), {}, str)
+        told: list[str] = []
+        notifier = Notifier(world.store.separate, place, told.append)
+        notifier.start()
+        world.do("to_totals", "a", RunOutcome.FAILED, final=True)
+        until = time.monotonic() + 60
+        while not (receiver.posts and hanging.posts and told) and time.monotonic() < until:
+            time.sleep(0.01)
+        begin = time.monotonic()
+        notifier.stop(10)
+        assert time.monotonic() - begin < 9
+    assert told == ["Sent to ops: failed to_totals (opened)."]
+
+
+def test_a_notifier_waits_for_a_store_that_is_gone(sqlite_world: World, tmp_path: Path) -> None:
+    told: list[str] = []
+
+    def gone() -> Any:
+        raise StoreUnreachable("The store does not answer.")
+
+    notifier = Notifier(gone, Place(load_config(str(tmp_path), {}), {}, str), told.append)
+    notifier.start()
+    until = time.monotonic() + 60
+    while not told and time.monotonic() < until:
+        time.sleep(0.01)
+    notifier.stop(10)
+    assert told == ["The store does not answer."]
