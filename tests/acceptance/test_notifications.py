@@ -276,3 +276,9 @@ def test_an_unknown_incident_cannot_be_acknowledged(flow: Flow) -> None:
     declare(flow, "")
     done = flow.dataflow("ack", "7", check=False)
     assert (done.returncode, done.stderr) == (66, "dataflow: No open incident 7. List: dataflow incidents\n")
+
+
+def test_without_channels_notify_says_how_to_add_one(sqlite_flow: Flow) -> None:
+    declare(sqlite_flow, "")
+    done = sqlite_flow.dataflow("notify")
+    assert done.stderr == "No channels. Add a table [notify.NAME] to dataflow.toml, with a kind.\n"

@@ -6,9 +6,11 @@ import argparse
 import signal
 
 from dataflow import failpoints
+from dataflow.actions import incidents as actions
 from dataflow.cli.layout import PROSE, make_columns
 from dataflow.cli.options import Commands, add_switches, count
 from dataflow.cli.tables import show_rows
+from dataflow.config.project import PROJECT_FILE
 from dataflow.model.incident import RECOVERED
 from dataflow.model.record import as_dict, names_of
 
@@ -43,7 +45,7 @@ def incidents(args: argparse.Namespace, context: Context) -> None:
     it has, and who was notified.
     """
     store = context.store
-    store.watching.look_at_clocks()
+    actions.watch_clocks(store)
     found = store.watching.list_incidents(args.all, MOST)
     deliveries: dict[int, list[DeliveryRow]] = {}
     for one in store.watching.list_deliveries([incident.incident_id for incident in found]):
@@ -62,7 +64,7 @@ def acknowledge(args: argparse.Namespace, context: Context) -> None:
     """Silences an incident: no more notifications are sent for it, except of its recovery to channels that
     know of it. It closes by itself.
     """
-    context.store.watching.acknowledge(args.incident, args.why)
+    actions.acknowledge(context.store, args.incident, args.why)
     context.say(f"Acknowledged incident {args.incident}.")
 
 
@@ -78,7 +80,6 @@ def notify(args: argparse.Namespace, context: Context) -> int:
         notifier = Notifier(context.store.separate, place, context.say, args.quiet)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: notifier.request_stop())
-        context.refuse_missing_store()
         notifier.run()
         return 0
     outcomes, problems = Notifier(lambda: context.store, place).run_once(context.store)
@@ -87,7 +88,15 @@ def notify(args: argparse.Namespace, context: Context) -> int:
             context.say(describe(outcome))
     for problem in problems:
         context.say(f"dataflow: {problem}")
+    if not problems and not _has_channels(context):
+        context.say(f"No channels. Add a table [notify.NAME] to {PROJECT_FILE}, with a kind.")
     return 1 if problems or any(outcome.error for outcome in outcomes) else 0
+
+
+def _has_channels(context: Context) -> bool:
+    from dataflow.config.channels import find_channels
+
+    return bool(find_channels(context.config.project_dir).channels)
 
 
 def list_problems(context: Context) -> tuple[str, ...]:

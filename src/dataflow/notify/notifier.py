@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
+from dataflow.actions.incidents import watch_clocks
 from dataflow.config.channels import find_channels
 from dataflow.errors import StoreError
 from dataflow.notify.deliverer import Deliverer
@@ -78,7 +79,7 @@ class Notifier:
 
     def run_once(self, store: Store) -> tuple[list[Outcome], tuple[str, ...]]:
         """Look at the clocks, try what is due once; return what became of it, and problems of channels."""
-        store.watching.look_at_clocks()
+        watch_clocks(store)
         deliverer = self._make(store)
         return deliverer.run_once(), self._problems
 
@@ -86,7 +87,7 @@ class Notifier:
         deliverer, look_at = None, 0.0
         while not self._stopping.is_set():
             if deliverer is None or (time.monotonic() >= look_at and not deliverer.is_active):
-                store.watching.look_at_clocks()
+                watch_clocks(store)
                 told = self._problems
                 deliverer = self._make(store)  # dataflow.toml may have changed
                 look_at = time.monotonic() + LOOK_SECONDS
