@@ -11,6 +11,7 @@ import signal
 import time
 
 PLACES = ("after_claim", "before_spawn", "after_spawn", "after_child_exit", "before_finish", "after_finish")
+NOTIFY_PLACES = ("after_take", "after_send")
 PIPELINE_PLACES = ("after_page", "after_fetch", "after_stage", "after_publish")
 
 _armed: dict[str, str] = {}
@@ -20,7 +21,7 @@ def arm(text: str) -> None:
     """Arms the failpoints of a comma-separated list."""
     for item in filter(None, text.split(",")):
         place, _, action = item.partition(":")
-        if place in PLACES + PIPELINE_PLACES:
+        if place in PLACES + NOTIFY_PLACES + PIPELINE_PLACES:
             _armed[place] = action
 
 

@@ -226,6 +226,19 @@ def test_a_new_passphrase_re_encrypts_the_records_of_connections(commands: Comma
     assert decrypt(new, "another long passphrase", "connection:db") == "hunter2-hunter2"
 
 
+def test_a_new_passphrase_re_encrypts_the_records_of_channels(commands: Commands) -> None:
+    from dataflow.secrets.cipher import decrypt
+
+    commands.environment.setenv("PASSKEY", "a long enough passphrase")
+    record = commands("secret", "encrypt", "--notify", "team", stdin="https://chat.example.com/1").out.strip()
+    (commands.path / "dataflow.toml").write_text(
+        f'[notify.team]\nkind = "slack"\nencryptedurl = "{record}"\n'
+    )
+    new = commands("secret", "rotate", stdin="another long passphrase").out.strip()
+    assert decrypt(new, "another long passphrase", "notify:team") == "https://chat.example.com/1"
+    commands("secret", "encrypt", "--notify", "a", "--connection", "b", code=64)
+
+
 def test_every_next_command_of_a_pipeline_is_one_that_runs_it(example: Project) -> None:
     waits = example.run("dataflow", "run", VIEW, check=False)
     assert f"next: dataflow run {DATASET}\n" in waits.stderr

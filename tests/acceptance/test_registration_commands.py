@@ -166,7 +166,7 @@ def test_checks_are_shown_by_apply_and_by_dataset_show(dataflow: Commands) -> No
     shown = "/bin/sh -c 'test -s $bobout_location'"
     assert f"+ dataset bobout\n    format: csv\n    check: {shown}\n" in dataflow("apply", "--yes").out
     assert f"= 2 unchanged\n    check of bobout: {shown}\n" in dataflow("apply").out
-    assert f"check        {shown}\n" in dataflow("dataset", "show", "bobout").out
+    assert f"check         {shown}\n" in dataflow("dataset", "show", "bobout").out
     assert dataflow.json("dataset", "show", "bobout")["check"] == [
         *("/bin/sh", "-c", "test -s $bobout_location")
     ]

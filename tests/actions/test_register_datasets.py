@@ -162,3 +162,27 @@ def test_removing_a_dataset_removes_its_chunks_and_is_journalled(world: World) -
     assert world.journal("dataset remove")[0]["why"] == "it had 2 chunks"
     with pytest.raises(UnknownName, match="dataflow dataset list"):
         remove_dataset(world.store, "bobin")
+
+
+@pytest.mark.parametrize("grain", ["text", "sequence"])
+def test_a_due_time_needs_dataids_with_a_time(world: World, grain: str) -> None:
+    limits: dict[str, Any] = {"grain": grain, "due_by": "06:00"}
+    with pytest.raises(
+        BadInput, match=f"due_by needs dataids with a time, and those of grain {grain} have none"
+    ):
+        add_dataset(world.store, Dataset("orders", **limits), limits)
+    limits = {"grain": "daily", "due_by": "6 am"}
+    with pytest.raises(BadInput, match='due_by "6 am" is not a time of day'):
+        add_dataset(world.store, Dataset("orders", **limits), limits)
+    assert world.store.find_dataset("orders") is None
+
+
+def test_limits_are_kept_and_shown_as_changes(world: World) -> None:
+    limits: dict[str, Any] = {"grain": "daily", "due_by": "6:00", "fresh_within_seconds": 93600.0}
+    change = add_dataset(world.store, Dataset("orders", **limits), limits)
+    assert [str(one) for one in change.differences] == ["grain: daily", "fresh_within: 1d2h", "due_by: 06:00"]
+    found = world.store.find_dataset("orders")
+    assert found is not None
+    assert (found[1].due_by, found[1].fresh_within_seconds) == ("06:00", 93600.0)
+    change = add_dataset(world.store, Dataset("orders", due_by=""), {"due_by": ""})
+    assert [str(one) for one in change.differences] == ["due_by: 06:00 → nothing"]

@@ -79,6 +79,6 @@ def test_the_units_for_systemd_are_units_and_start_runjob_with_known_options() -
 def test_the_lines_for_cron_have_five_fields_and_a_known_command() -> None:
     lines = next(block.text for block in BLOCKS if block.kind == "cron").splitlines()
     jobs = [line.split(maxsplit=5) for line in lines if line and line[0] in "*0123456789"]
-    assert len(jobs) == 4
+    assert len(jobs) == 5
     for *_, command in jobs:
         assert command.startswith(("cd /srv/etl && RunJob ", "cd /srv/etl && dataflow "))

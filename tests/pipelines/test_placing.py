@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from dataflow.actions.register import add_dataset
 from dataflow.errors import BadInput
+from dataflow.model.records import Dataset
 from dataflow.pipelines.declare.catalog import Catalog
 from dataflow.pipelines.declare.settings import PipelineSettings
-from dataflow.pipelines.register.pipeline_jobs import find_misplaced, refuse_misplaced
+from dataflow.pipelines.register.pipeline_jobs import find_misplaced, refuse_misplaced, register_pipelines
+from dataflow.store.opener import open_store
 
 PIPELINE = """
 class OrdersDatasetPipeline:
@@ -57,3 +61,22 @@ def test_a_column_named_like_the_partition_column_is_refused(tmp_path: Path) -> 
         place(tmp_path, 'mode = "partition"', DATABASE)
     place(tmp_path, 'mode = "partition"; partition_column = "loaded_for"', DATABASE)
     place(tmp_path, 'mode = "snapshot"', DATABASE)
+
+
+def test_registering_a_pipeline_again_keeps_the_limits_that_were_set_on_its_dataset(
+    tmp_path: Path, sqlite_url: str
+) -> None:
+    (tmp_path / "pipelines").mkdir()
+    (tmp_path / "pipelines" / "orders.py").write_text(PIPELINE)
+    definitions = Catalog(str(tmp_path), {}).definitions.values()
+    settings = PipelineSettings(str(tmp_path), {"DATAFLOW_CONN_THERE": "lake:elsewhere"}, lambda: "")
+    store = open_store(sqlite_url, "test@test")
+    register_pipelines(store, definitions, settings)
+    limits: dict[str, Any] = {"fresh_within_seconds": 3600.0, "due_by": "06:00"}
+    add_dataset(store, Dataset("orders", **limits), limits)
+    changes = register_pipelines(store, definitions, settings)
+    assert {change.what for change in changes} == {"unchanged"}
+    found = store.find_dataset("orders")
+    assert found is not None
+    assert (found[1].fresh_within_seconds, found[1].due_by) == (3600.0, "06:00")
+    store.close()

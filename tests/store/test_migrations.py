@@ -44,6 +44,17 @@ DEFAULTS_OF_CONTROL: dict[str, Any] = {
 }
 
 
+def drop_watching(world: World) -> None:
+    """Take the schema back to before it had incidents."""
+    world.poke("DROP INDEX work_incident")
+    for column in ("dataset DROP COLUMN fresh_within_seconds", "dataset DROP COLUMN due_by"):
+        world.poke(f"ALTER TABLE {column}")
+    world.poke("ALTER TABLE work DROP COLUMN incident_id")
+    for table in ("dataset_watch", "incident", "notification", "channel", "delivery"):
+        world.poke(f"DROP TABLE {table}")
+    world.poke("DELETE FROM meta WHERE key = 'outbox'")
+
+
 def test_migrations_are_numbered_without_gaps_up_to_the_schema_version() -> None:
     assert [number for number, _, _ in read_migrations()] == list(range(1, SCHEMA_VERSION + 1))
 
@@ -134,6 +145,7 @@ def test_upgrading_an_older_schema_keeps_the_data(tmp_path: Path, postgres_url: 
         world.dataset("digest.calendar", grain="daily")
         world.job("digest", ["sales", "digest.calendar"], schedule="0 6 1,15 * 1-5")
         world.job("every_day", ["sales"], schedule="30 6 * * *")
+        drop_watching(world)
         world.poke("ALTER TABLE job DROP COLUMN days")
         undo_mappings(world)
         for column in ("newest", "reach", "days"):
@@ -196,6 +208,7 @@ def test_the_printed_upgrade_of_an_older_store_works_while_others_write(postgres
     database.upgrade()
     world = World(Store(database, "op@desk"), None)
     world.poke("DROP INDEX run_dataid")
+    drop_watching(world)
     world.poke("ALTER TABLE job DROP COLUMN timeout_seconds")
     world.poke("ALTER TABLE job DROP COLUMN kind")
     world.poke("ALTER TABLE job DROP COLUMN days")
@@ -223,6 +236,7 @@ def test_two_concurrent_upgrades_of_an_older_store_both_succeed(postgres_url: st
     database = PostgresDatabase(postgres_url, SCHEMA)
     database.upgrade()
     undo_mappings(World(Store(database, "op@desk"), None))
+    drop_watching(World(Store(database, "op@desk"), None))
     with database._connect() as connection:
         connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 4")
         dropped = ", ".join([f"DROP COLUMN {name}" for name in ("timeout_seconds", "kind", "days")])

@@ -21,14 +21,23 @@ from tests.store.run_mutants import CLAIM, FINISH
 from tests.store.several_mutants import SEVERAL, SEVERAL_LOCKS
 from tests.store.some_days_mutants import SOME_DAYS, SOME_DAYS_LOCKS
 from tests.store.version_mutants import VERSION_LOCKS, VERSIONS
+from tests.store.watch_mutants import OUTBOX, WATCH, WATCH_LOCKS
 from tests.store.world import World, open_sqlite
 
 GUARDS = [
     *(*CLAIM, *FINISH, *PUBLISH, *OPERATE, *REGISTRATION, *COVER, *PIN_READY, *VERSIONS, *SOME_DAYS),
-    *(*SEVERAL, *CONTROL, *CHANGE),
+    *(*SEVERAL, *CONTROL, *CHANGE, *WATCH, *OUTBOX),
 ]
 
-LOCK_MUTANTS = [*LOCKS, *COVER_LOCKS, *VERSION_LOCKS, *SOME_DAYS_LOCKS, *SEVERAL_LOCKS, *CONTROL_LOCKS]
+LOCK_MUTANTS = [
+    *LOCKS,
+    *COVER_LOCKS,
+    *VERSION_LOCKS,
+    *SOME_DAYS_LOCKS,
+    *SEVERAL_LOCKS,
+    *CONTROL_LOCKS,
+    *WATCH_LOCKS,
+]
 
 # What a condition is about when it guards a move, and not merely names the rows.
 GUARDED = re.compile(
@@ -54,6 +63,7 @@ HARMLESS = {
     ("change.made_down_the_line", "reached.job_id > 0"): "leaves out what it started from",
     ("change.made_down_the_line", "run.run_id = i.run_id"): "a join",
     ("several.promote", "run_id = 0"): "only decides from when its age counts",
+    ("outbox.take", "state = 'due'"): "next_due has asked, and holds the row",
 }
 
 
@@ -83,6 +93,8 @@ def list_conditions(sql: str) -> Iterator[str]:
         "control",
         "change",
         "several",
+        "watch",
+        "outbox",
     ],
 )
 def test_every_condition_that_guards_a_move_has_a_mutant(file: str) -> None:

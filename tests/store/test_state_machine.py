@@ -215,6 +215,31 @@ class Handoff(RuleBasedStateMachine):
         self._a_work_has_at_most_one_live_run_and_it_is_the_latest()
         self._the_seeds_rule_gives_the_same_claimable_work()
         self._every_line_of_the_journal_is_a_legal_move()
+        self._work_in_trouble_has_one_open_incident_of_its_kind()
+        self._each_incident_has_one_notification_when_it_opens_and_one_when_it_recovers()
+
+    def _work_in_trouble_has_one_open_incident_of_its_kind(self) -> None:
+        wrong = self.world.select(
+            """SELECT w.job_id, w.dataid, w.state, i.kind, i.closed_at FROM work w
+            LEFT JOIN incident i ON i.incident_id = w.incident_id
+            LEFT JOIN job j ON j.job_id = w.job_id
+            WHERE w.state = 'DONE' AND w.incident_id IS NOT NULL
+               OR w.incident_id IS NOT NULL AND (i.kind IS NULL OR i.closed_at IS NOT NULL OR i.job <> j.name)
+               OR w.state = 'INVALID' AND coalesce(i.kind, '') <> 'invalid'
+               OR w.state = 'FAILED' AND coalesce(i.kind, '') NOT IN ('failed', 'quarantine')"""
+        )
+        assert wrong == []
+        self.world.store.watching.look_at_clocks()  # registration deletes work that nobody calls for
+        empty = self.world.select(
+            """SELECT i.incident_id FROM incident i WHERE i.closed_at IS NULL
+            AND NOT EXISTS (SELECT 1 FROM work w WHERE w.incident_id = i.incident_id)"""
+        )
+        assert empty == []
+
+    def _each_incident_has_one_notification_when_it_opens_and_one_when_it_recovers(self) -> None:
+        told = Counter(self.world.select("SELECT incident_id, event FROM notification"))
+        for number, recovered in self.world.select("SELECT incident_id, recovered FROM incident"):
+            assert (told[number, "opened"], told[number, "recovered"]) == (1, int(bool(recovered)))
 
     def _the_work_is_as_the_oracle_says(self) -> None:
         kept = self.world.select(

@@ -40,6 +40,7 @@ TABLES = (
     *("verb_token", "journal", "run_input", "run", "work_deadline", "work_input", "work", "chunk_version"),
     *("chunk", "job_pair"),
     *("job_environment", "job_output", "job_input", "job", "calendar", "dataset", "pool", "pause"),
+    *("delivery", "notification", "incident", "channel", "dataset_watch"),
 )
 REPEATS = 20
 STAGED = "/data/{dataset}/{dataid}/{run_id}"
@@ -325,6 +326,7 @@ class World:
             return
         self.poke(f"UPDATE run SET lease_until = lease_until - {seconds}")
         self.poke(f"UPDATE work SET not_before = not_before - {seconds} WHERE not_before IS NOT NULL")
+        self.poke(f"UPDATE delivery SET until = until - {seconds}")
 
     def poke(self, sql: str) -> None:
         """Run any statement, for states that no verb produces."""

@@ -32,6 +32,7 @@ DATASETS = st.builds(
     Dataset, NAMES, hostname=TEXT, database=TEXT, schemaname=TEXT, tablename=TEXT, username=TEXT,
     encryptedpass=TEXT, location=TEXT, format=TEXT, grain=GRAINS,
     timezone=NAMES, mode=NAMES, options=SORTED_PAIRS,
+    fresh_within_seconds=SECONDS, due_by=st.sampled_from(["", "06:00", "23:59"]),
 )  # fmt: skip
 INPUTS = st.builds(JobInput, DATASET_NAMES, st.sampled_from(["same", "previous", "latest"]))
 JOBS = st.builds(
@@ -113,11 +114,25 @@ def test_a_file_declares_datasets_and_jobs(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("text", ['"6:30"', "06:30:00"])
+def test_a_time_of_day_is_a_string_or_a_toml_time(tmp_path: Path, text: str) -> None:
+    (dataset,) = read(tmp_path, f'[dataset.x]\ndue_by = {text}\nfresh_within = "26h"').datasets
+    assert (dataset.due_by, dataset.fresh_within_seconds) == ("06:30", 26 * 3600.0)
+
+
+def test_anything_else_is_no_time_of_day(tmp_path: Path) -> None:
+    for text in ('"noon"', "06:30:15"):
+        shown = text.strip('"')
+        assert f'dataset.x.due_by: "{shown}" is not a time of day' in refused(
+            tmp_path, f"[dataset.x]\ndue_by = {text}"
+        )
+
+
 def test_every_field_of_the_records_can_be_declared(tmp_path: Path) -> None:
     # The strategies above name every field; a new one must be added there and to the keys.
     assert set(names_of(Dataset("x"))) - {"name"} == {
         "hostname", "database", "schemaname", "tablename", "username", "encryptedpass", "location", "format",
-        "grain", "timezone", "mode", "options",
+        "grain", "timezone", "mode", "options", "fresh_within_seconds", "due_by",
     }  # fmt: skip
     assert len(names_of(Job("x"))) == 25
 

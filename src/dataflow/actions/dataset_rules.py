@@ -64,9 +64,11 @@ def check_dataset(dataset: Dataset, before: Dataset | None = None) -> Dataset:
         if before is None or dataset.encryptedpass != before.encryptedpass:
             _check_record(dataset.encryptedpass)
         grain, timezone = parse_grain(dataset.grain).value, check_timezone(dataset.timezone)
+        due_by = _check_due_by(dataset.due_by, grain) if dataset.due_by else ""
     except BadInput as error:
         raise BadInput(f"Dataset {dataset.name}: {error}") from error
-    return replace(dataset, grain=grain, timezone=timezone, options=tuple(sorted(dataset.options)))
+    options = tuple(sorted(dataset.options))
+    return replace(dataset, grain=grain, timezone=timezone, options=options, due_by=due_by)
 
 
 def check_text(what: str, text: str) -> None:
@@ -89,6 +91,20 @@ def _check_mode(mode: str) -> None:
         raise BadInput(
             f"{quoted(mode)} is not a mode.{did_you_mean(mode, MODES)} Known modes: {', '.join(MODES)}."
         )
+
+
+def _check_due_by(due_by: str, grain: str) -> str:
+    from dataflow.model.freshness import WITHOUT_TIME, parse_due_by  # start-up: few datasets have one
+
+    if grain in WITHOUT_TIME:
+        raise BadInput(
+            f"due_by needs dataids with a time, and those of grain {grain} have none. Use --fresh-within, "
+            "which counts from the last publication, or another --grain."
+        )
+    try:
+        return parse_due_by(due_by)
+    except BadInput as error:
+        raise BadInput(f"due_by {error}") from error
 
 
 def _check_location(dataset: Dataset) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataflow.config.declarations import JOB_KEYS
+from dataflow.config.declarations import DATASET_FIELDS, JOB_KEYS
 from dataflow.config.durations import format_seconds
 from dataflow.model.record import names_of, record
 from dataflow.model.url_text import without_secrets
@@ -17,6 +17,7 @@ ADDED, CHANGED, UNCHANGED = "added", "changed", "unchanged"
 SHOWN_CHARACTERS = 200
 
 _KEY_OF = {field: key for key, (field, _) in JOB_KEYS.items()}
+_KEY_OF |= {field: key for key, field in DATASET_FIELDS.items()}
 
 
 @record

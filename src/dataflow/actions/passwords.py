@@ -33,6 +33,11 @@ def bound_to_connection(name: str) -> str:
     return f"connection:{name}"
 
 
+def bound_to_channel(name: str) -> str:
+    """Return what the record of a channel's secret is bound to."""
+    return f"notify:{name}"
+
+
 def open_store_password(config: Config, get_passphrase: Callable[[], str]) -> str | None:
     """Return the store's own password, decrypted if needed; None if it needs none or libpq finds it."""
     if config.store_password is not None or config.store_password_record is None:

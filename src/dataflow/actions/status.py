@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dataflow.actions.lateness import LongestRun, Overdue
+    from dataflow.model.freshness import Lateness
     from dataflow.store.control_reads import PauseRow
     from dataflow.store.job_reads import DatasetGrain
     from dataflow.store.store import Store
@@ -90,6 +91,7 @@ class StoreStatus:
     datasets: tuple[DatasetStatus, ...]
     failures: tuple[BadEnding, ...]
     paused: PauseRow | None = None
+    late: tuple[Lateness, ...] = ()
 
     def list_late(self, late_after_seconds: float) -> list[JobStatus]:
         """Return the jobs with work, intervals or runs that are late."""
@@ -125,7 +127,8 @@ def get_status(store: Store) -> StoreStatus:
             if counts[state]:
                 found = store.read.list_bad_endings(job.job_id, state, SHOWN_FAILURES)
                 failures += [replace(bad, next=resubmit_command(bad.job, bad.dataid)) for bad in found]
-    return StoreStatus(tuple(jobs), tuple(_datasets(store)), tuple(failures), store.read.find_pause())
+    late = tuple(store.watching.list_late())
+    return StoreStatus(tuple(jobs), tuple(_datasets(store)), tuple(failures), store.read.find_pause(), late)
 
 
 def _counts(groups: list[OpenGroup], total: int) -> dict[str, int]:

@@ -10,6 +10,7 @@ from dataflow.cli.layout import make_columns
 from dataflow.cli.options import Commands, add_switches
 from dataflow.cli.output import as_text, show_object
 from dataflow.cli.tables import show_datasets
+from dataflow.config.durations import format_seconds, parse_option
 from dataflow.errors import BadInput
 from dataflow.model.records import Dataset
 from dataflow.model.url_text import without_secrets
@@ -34,7 +35,9 @@ FIELDS = {
     "grain": "hourly, daily, weekly, monthly, quarterly, yearly, sequence or text (default: text)",
     "timezone": "time zone of the grain, such as Europe/London (default: UTC)",
     "mode": "partition or snapshot (default: partition)",
+    "due_by": "time of day, HH:MM in its time zone, by which the chunk of the last ended interval is due",
 }
+FRESH_WITHIN = "how old the newest chunk may be, such as 26h; 0 for any age"
 LIST_COLUMNS = make_columns(dataset=0, grain=1, timezone=4, mode=2, location=3, password=5)
 
 
@@ -43,7 +46,8 @@ def add_parser(commands: Commands) -> None:
     words = commands.add_group("dataset", "Adds, lists, shows or removes datasets.")
     parser = words.add("add", add, "NAME", line="register or change a dataset", makes_store=True)
     for name, meaning in FIELDS.items():
-        parser.add_argument(f"--{name}", default=None, help=meaning)
+        parser.add_argument(f"--{name.replace('_', '-')}", default=None, help=meaning)
+    parser.add_argument("--fresh-within", default=None, metavar="DURATION", help=FRESH_WITHIN)
     help_text = "any other value for scripts; repeatable; replaces all earlier options"
     parser.add_argument("--option", action="append", metavar="K=V", help=help_text)
     add_switches(parser, password_stdin="read the password from stdin or a prompt")
@@ -61,6 +65,8 @@ def add(args: argparse.Namespace, context: Context) -> None:
     values: dict[str, Any] = {name: getattr(args, name) for name in FIELDS if getattr(args, name) is not None}
     if args.option is not None:
         values["options"] = split_pairs("--option", args.option)
+    if args.fresh_within is not None:
+        values["fresh_within_seconds"] = parse_option("--fresh-within", args.fresh_within)
     if args.password_stdin:
         values["encryptedpass"] = _encrypted_password(args.name, context)
     change = add_dataset(context.store, Dataset(args.name, **values), values)
@@ -107,6 +113,8 @@ def describe(dataset: Dataset) -> dict[str, Any]:
     record: dict[str, Any] = {"dataset": dataset.name}
     record |= {name: getattr(dataset, name) for name in FIELDS}
     record["location"] = without_secrets(dataset.location)
+    seconds = dataset.fresh_within_seconds
+    record["fresh_within"] = format_seconds(seconds) if seconds else ""
     return record | {"options": dict(dataset.options), "password": bool(dataset.encryptedpass)}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from dataflow.actions.doctor import PROBLEM, Finding, examine, examine_machine, repair, upgrade_schema
+from dataflow.actions.doctor import OK, PROBLEM, Finding, examine, examine_machine, repair, upgrade_schema
 from dataflow.actions.purge import purge, retain
 from dataflow.cli.asking import may_go_on
 from dataflow.cli.context import Context
@@ -68,6 +68,22 @@ def list_findings(context: Context) -> Iterator[Finding]:
         yield Finding("store", PROBLEM, str(error), "dataflow init" if config.is_outside else _way_out(error))
         return
     yield from examine(store, config, context.is_gone, lambda name: remove_dead(config.lock_dir, name))
+    yield from list_channel_findings(context)
+
+
+def list_channel_findings(context: Context) -> Iterator[Finding]:
+    """What is wrong with the channels of this machine, and notifications that nobody got."""
+    from dataflow.cli.incidents import list_problems  # start-up: only this check needs it
+    from dataflow.config.channels import find_channels
+
+    problems = list_problems(context)
+    for problem in problems:
+        yield Finding("channels", PROBLEM, problem, "dataflow notify")
+    if not problems and (found := find_channels(context.config.project_dir).channels):
+        yield Finding("channels", OK, f"{counted(len(found), 'channel')}: settings are right", "")
+    for failed in context.store.watching.list_failed():
+        text = f"channel {failed.channel} gave up telling of incident {failed.incident_id}: {failed.error}"
+        yield Finding("channels", PROBLEM, text, "dataflow incidents --all")
 
 
 def list_spark_findings(context: Context) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ import sys
 from dataflow.actions.passwords import (
     STORE,
     bound_to,
+    bound_to_channel,
     bound_to_connection,
     decrypt_password,
     encrypt_password,
@@ -33,6 +34,8 @@ def add_parser(commands: Commands) -> None:
     encrypting.add_argument("--dataset", metavar="NAME", help="dataset that the password is for")
     help_text = "connection of pipelines that the password is for"
     encrypting.add_argument("--connection", metavar="NAME", help=help_text)
+    help_text = "channel of notifications that the URL, secret or password is for"
+    encrypting.add_argument("--notify", metavar="NAME", help=help_text)
     decrypting = words.add("decrypt", decrypt_one, line="print the password of a dataset")
     help_text = "dataset whose password to print"
     decrypting.add_argument("--dataset", metavar="NAME", required=True, help=help_text)
@@ -46,15 +49,18 @@ def add_parser(commands: Commands) -> None:
 
 def encrypt_one(args: argparse.Namespace, context: Context) -> None:
     """Reads a password from stdin or a prompt and prints it encrypted. Put the result in dataflow.toml:
-    under encryptedpass of the dataset or connection, or, without either, under store_encryptedpass.
+    under encryptedpass of the dataset or connection, under encryptedurl, encryptedsecret or encryptedpass
+    of the channel, or, without any of them, under store_encryptedpass.
     """
     _refuse_arguments(args)
-    if args.dataset is not None and args.connection is not None:
-        raise UsageError("Give --dataset or --connection, not both.")
+    if len([name for name in (args.dataset, args.connection, args.notify) if name is not None]) > 1:
+        raise UsageError("Give one of --dataset, --connection and --notify.")
     passphrase = context.passphrase()
     password = read_secret("password")
     if args.connection is not None:
         print(encrypt(password, passphrase, bound_to_connection(args.connection)))
+    elif args.notify is not None:
+        print(encrypt(password, passphrase, bound_to_channel(args.notify)))
     elif args.dataset is None:
         print(encrypt(password, passphrase, STORE))
     else:
@@ -101,12 +107,16 @@ def _show_own_records(context: Context, old: str, new: str) -> None:
         context.say("The store's own password under the new passphrase; put it in store_encryptedpass:")
         print(encrypt(decrypt(record, old, STORE), new, STORE))
     path = os.path.join(context.config.project_dir, PROJECT_FILE)
-    tables = load_toml(path, Problems()).get("connection", {}) if os.path.exists(path) else {}
-    for name, table in tables.items() if isinstance(tables, dict) else ():
-        if isinstance(table, dict) and isinstance(record := table.get("encryptedpass"), str):
-            bound = bound_to_connection(name)
-            context.say(f"The password of connection {name} under the new passphrase; put it in {path}:")
-            print(encrypt(decrypt(record, old, bound), new, bound))
+    document = load_toml(path, Problems()) if os.path.exists(path) else {}
+    for word, bound_by in (("connection", bound_to_connection), ("notify", bound_to_channel)):
+        tables = document.get(word, {})
+        for name, table in tables.items() if isinstance(tables, dict) else ():
+            for key in ("encryptedpass", "encryptedurl", "encryptedsecret"):
+                if isinstance(table, dict) and isinstance(record := table.get(key), str):
+                    what = "The password" if key == "encryptedpass" else f"The {key}"
+                    where = f"{word} {name}" if word == "connection" else f"channel {name}"
+                    context.say(f"{what} of {where} under the new passphrase; put it in {path}:")
+                    print(encrypt(decrypt(record, old, bound_by(name)), new, bound_by(name)))
 
 
 def _refuse_arguments(args: argparse.Namespace) -> None:

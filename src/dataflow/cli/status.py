@@ -53,7 +53,7 @@ SHOWN_LOST = 5
 def add_parser(commands: Commands) -> None:
     """Adds `status`."""
     parser = commands.add("status", status, "all", "wide", "json")
-    help_text = "exit with 1 if any work is failed or late; separate both with a comma"
+    help_text = "exit with 1 if work is failed, or work or a dataset is late; separate both with a comma"
     parser.add_argument("--fail-if", type=fail_words, default=(), metavar="WORDS", help=help_text)
     help_text = "open work is late after this time (default: 1h)"
     parser.add_argument("--late-after", type=duration, default=3600.0, metavar="DURATION", help=help_text)
@@ -94,9 +94,11 @@ def status(args: argparse.Namespace, context: Context) -> int:
         _show_tables(found, record, lost, args)
         _show_lost(context.store, lost)
         _show_due(context.store, found)
+        _show_late(found)
         _show_undefined(gone)
     failed = found.count_failed()
     reasons = [f"{job} ({why})" if why else job for job, why in sorted(late.items())]
+    reasons += [f"{one.dataset} ({one.kind})" for one in found.late]
     verdicts = {"failed": f"{failed} failed or invalid" if failed else "", "late": ", ".join(reasons)}
     bad = [word for word in args.fail_if if verdicts[word]]
     for word in bad:
@@ -119,9 +121,16 @@ def list_lost(context: Context) -> list[tuple[RunRow, str]]:
 def as_record(found: StoreStatus, not_done: Mapping[str, int]) -> dict[str, list[dict[str, Any]]]:
     """The status as JSON carries it."""
     datasets = [pick(dataset, *names_of(dataset)) for dataset in found.datasets]
+    late: dict[str, list[dict[str, Any]]] = {}
+    for one in found.late:
+        part = {"kind": str(one.kind), "dataid": one.dataid, "since_at": utc_text(one.since_at)}
+        late.setdefault(one.dataset, []).append(part | {"reason": one.reason})
     return {
         "jobs": [_job_record(job) for job in found.jobs],
-        "datasets": [one | {"not_done": not_done.get(one["dataset"], 0)} for one in datasets],
+        "datasets": [
+            one | {"not_done": not_done.get(one["dataset"], 0), "late": late.get(one["dataset"], [])}
+            for one in datasets
+        ],
         "failures": [pick(failure, *names_of(failure)) for failure in found.failures],
     }
 
@@ -227,6 +236,14 @@ def _show_due(store: Store, found: StoreStatus) -> None:
         if job.asking:
             asks = f"{counted(job.asking.count, 'STALE dataid')} {'asks' if job.asking.count == 1 else 'ask'}"
             write_line(f"{job.job}: {asks} what to do; see: {why_command(job.job, job.asking.first)}")
+
+
+def _show_late(found: StoreStatus) -> None:
+    """Prints the datasets that are stale or overdue, on stdout as above."""
+    if found.late:
+        print()
+    for one in found.late:
+        write_line(as_text(f"{one.dataset}: {one.kind} since {time_of(one.since_at)}: {one.reason}"))
 
 
 def _runner_of(store: Store, job: str) -> str:

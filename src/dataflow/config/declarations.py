@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from dataflow.config.fields import Reader
 
 TABLES = ("dataset", "job")
-PIPELINE_TABLES = ("connection", "spark")
-"""Tables of dataflow.toml that only pipelines read; not checked here."""
+PIPELINE_TABLES = ("connection", "spark", "notify")
+"""Tables of dataflow.toml that only pipelines or notifications read; not checked here."""
 
 DATASET_KEYS: dict[str, Reader] = {
     **dict.fromkeys(("hostname", "database", "schemaname", "tablename", "username"), fields.read_text),
@@ -34,8 +34,13 @@ DATASET_KEYS: dict[str, Reader] = {
     "grain": fields.read_grain,
     **dict.fromkeys(("timezone", "mode"), fields.read_name),
     "options": fields.read_pairs,
+    "fresh_within": parse_seconds,
+    "due_by": fields.read_time_of_day,
 }
 """The keys of a [dataset.NAME] table that go to the store; each is a field of Dataset."""
+
+DATASET_FIELDS = {"fresh_within": "fresh_within_seconds"}
+"""Keys whose field has another name."""
 
 JOB_KEYS: dict[str, tuple[str, Reader]] = {
     "in": ("inputs", fields.read_inputs),
@@ -118,7 +123,8 @@ def read_tables(path: str, document: dict[str, Any], problems: Problems) -> Decl
             declared.checks[name] = check
         # A table with only a check refers to a dataset declared elsewhere.
         if check is None or values:
-            declared.datasets.append(Dataset(name, **values))
+            given = {DATASET_FIELDS.get(key, key): value for key, value in values.items()}
+            declared.datasets.append(Dataset(name, **given))
     for name, table in _tables(path, document, "job", problems).items():
         values = _read_table(f"{path}: job.{name}", name, table, _JOB_READERS, problems)
         local = _take_local(values)
@@ -220,8 +226,12 @@ def _read_values(
 
 def _dataset_items(dataset: Dataset) -> list[tuple[str, object]]:
     plain = Dataset(dataset.name)
-    values = [(key, getattr(dataset, key)) for key in DATASET_KEYS]
-    return [(key, value) for key, value in values if value != getattr(plain, key)]
+    items: list[tuple[str, object]] = []
+    for key, reader in DATASET_KEYS.items():
+        value = getattr(dataset, DATASET_FIELDS.get(key, key))
+        if value != getattr(plain, DATASET_FIELDS.get(key, key)):
+            items.append((key, format_seconds(value) if reader is parse_seconds else value))
+    return items
 
 
 def _job_items(job: Job) -> list[tuple[str, object]]:

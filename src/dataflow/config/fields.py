@@ -86,6 +86,17 @@ def read_moment(value: object) -> str:
     return value.isoformat() if isinstance(value, date) else read_text(value)
 
 
+def read_time_of_day(value: object) -> str:
+    """Return a time of day as HH:MM, from a string or a TOML time."""
+    from datetime import time  # start-up: as in read_moment
+
+    from dataflow.model.freshness import parse_due_by
+
+    return parse_due_by(
+        value.isoformat().removesuffix(":00") if isinstance(value, time) else read_text(value)
+    )
+
+
 def read_inputs(value: object) -> tuple[JobInput, ...]:
     """An array of `dataset`, `dataset:mapping` or `dataset:mapping rule`."""
     texts = _read_names(value, '["orders", "totals:previous"]')

@@ -29,6 +29,13 @@ class Dataset:
     timezone: str = "UTC"
     mode: str = "partition"
     options: tuple[tuple[str, str], ...] = ()
+    fresh_within_seconds: float = 0.0  # 0: its newest chunk may have any age
+    due_by: str = ""  # HH:MM in its time zone
+
+    @property
+    def is_watched(self) -> bool:
+        """True if the clock can make it stale or overdue."""
+        return bool(self.fresh_within_seconds or self.due_by)
 
     @property
     def staged(self) -> bool:

@@ -63,7 +63,26 @@ def write_datasets(tx: Transaction, datasets: Sequence[Dataset]) -> dict[str, in
         ids |= {row[0]: row[1] for row in tx.rows("registration.upsert_datasets", **tx.records(some))}
     if before:
         tx.run("registration.bump_revisions", **tx.ids([dataset_id for dataset_id, _ in before.values()]))
+    _watch(tx, datasets, {name: dataset for name, (_, dataset) in before.items()}, ids)
     return ids
+
+
+def _watch(
+    tx: Transaction, datasets: Sequence[Dataset], before: Mapping[str, Dataset], ids: Mapping[str, int]
+) -> None:
+    """Begin to watch datasets whose limits are new or changed; stop where they are gone."""
+    changed = [dataset for dataset in datasets if _limits_of(dataset) != _limits_of(before.get(dataset.name))]
+    if not changed:
+        return
+    from dataflow.store import incidents  # start-up: no run needs it
+
+    tx.run("watch.forget_watches", **tx.ids([ids[dataset.name] for dataset in changed]))
+    watched = [ids[dataset.name] for dataset in changed if dataset.is_watched]
+    if watched:
+        tx.run("watch.add_watches", **tx.ids(watched))
+    for dataset in changed:
+        if not dataset.is_watched:
+            incidents.forget(tx, dataset=dataset.name)
 
 
 def _write_jobs(
@@ -201,6 +220,13 @@ def _place_of(dataset: Dataset) -> tuple[str, ...]:
     """The fields that determine where a dataset's chunks are, and which of them share a location."""
     table = (dataset.hostname, dataset.database, dataset.schemaname, dataset.tablename)
     return (*table, dataset.location, dataset.mode)
+
+
+def _limits_of(dataset: Dataset | None) -> tuple[object, ...]:
+    """What decides when a dataset is late; nothing for one without limits."""
+    if dataset is None or not dataset.is_watched:
+        return ()
+    return dataset.fresh_within_seconds, dataset.due_by, dataset.grain, dataset.timezone
 
 
 def _dataset_record(dataset: Dataset) -> dict[str, Any]:

@@ -84,6 +84,11 @@ def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> None:
                 why=reason,
             ),
         )
+        if state == WorkState.FAILED:
+            from dataflow.store import incidents  # start-up: rare
+
+            work = (plan.job.name, lapsed.work_id, lapsed.dataid)
+            incidents.follow(tx, incidents.Settled(*work, WorkState.FAILED, reason, died=True))
 
 
 def describe_ending(host: str, has_kill_command: bool, left_seconds: float) -> tuple[str, str]:

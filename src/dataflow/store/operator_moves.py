@@ -82,7 +82,7 @@ def hold(tx: Transaction, plan: Plan, pairs: Sequence[Pair] | None, on: bool, mo
 def cancel(tx: Transaction, run_id: int, mover: Mover) -> dict[str, Any]:
     """Revoke a run; its work is FAILED until it is resubmitted."""
     reason = mover.reason("cancelled")
-    job, dataid, host = _revoke(tx, run_id, WorkState.FAILED, reason)
+    work_id, job, dataid, host = _revoke(tx, run_id, WorkState.FAILED, reason)
     write_journal(
         tx,
         JournalEntry(
@@ -96,11 +96,14 @@ def cancel(tx: Transaction, run_id: int, mover: Mover) -> dict[str, Any]:
             why=reason,
         ),
     )
+    from dataflow.store import incidents  # start-up: no run needs it
+
+    incidents.follow(tx, incidents.Settled(job, work_id, dataid, WorkState.FAILED, reason))
     return {"run_id": run_id, "job": job, "dataid": dataid, "host": host}
 
 
-def _revoke(tx: Transaction, run_id: int, state: WorkState, reason: str) -> tuple[str, str, str]:
-    """Revoke a run and set its work's state; return job, dataid and the run's host."""
+def _revoke(tx: Transaction, run_id: int, state: WorkState, reason: str) -> tuple[int, str, str, str]:
+    """Revoke a run and set its work's state; return the work, job, dataid and the run's host."""
     row = tx.find("operate.revoke_run", run_id=run_id, reason=reason)
     if row is None:
         found = tx.find("finish.find_run", run_id=run_id)
@@ -109,7 +112,7 @@ def _revoke(tx: Transaction, run_id: int, state: WorkState, reason: str) -> tupl
         raise errors.Conflict(f"Run {run_id} has already ended as {found[1]}. See: dataflow runs")
     work_id, job, dataid, host = row
     tx.run("operate.revoke_work", work_id=work_id, run_id=run_id, state=state.value, reason=reason)
-    return job, dataid, host
+    return work_id, job, dataid, host
 
 
 def acknowledge(tx: Transaction, run_id: int, claimant: str) -> None:
@@ -154,6 +157,9 @@ def mark(tx: Transaction, plan: Plan, pair: Pair, state: WorkState, mover: Mover
             why=reason,
         ),
     )
+    from dataflow.store import incidents  # start-up: no run needs it
+
+    incidents.follow(tx, incidents.Settled(plan.job.name, work_id, dataid, state, reason))
     return str(found)
 
 
@@ -192,6 +198,13 @@ def purge_journal(tx: Transaction, before: str, after: int, most: int) -> tuple[
     if last is None:
         return 0, None
     return tx.run("operate.purge_journal", before=before, after=after, last=last), last
+
+
+def purge_rest(tx: Transaction, before: str) -> None:
+    """Delete old tokens of verbs, and incidents closed before that time with their notifications."""
+    for query in ("watch.purge_deliveries", "watch.purge_notifications", "watch.purge_incidents"):
+        tx.run(query, before=before)
+    tx.run("operate.purge_tokens", before=before)
 
 
 def _last_of(tx: Transaction, query: str, after: int, most: int) -> int | None:

@@ -48,7 +48,8 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
     _end_run(tx, ending)
     moved = _count_moved(tx, plan, ending) if ending.outcome in TRIED else Moved()
     asks = ending.outcome is RunOutcome.DONE and plan.job.on_change == ASK and not moved.wrong
-    state, why = _settle(tx, plan, ending, outdated=bool(moved.count) and not asks)
+    settled = _settle(tx, plan, ending, outdated=bool(moved.count) and not asks)
+    state = settled.state
     if ending.outcome is RunOutcome.DONE:
         _publish(tx, plan, ending, moved)
     elif ending.untouched:
@@ -63,9 +64,14 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
             run_id=run.run_id,
             from_state=WorkState.RUNNING,
             to_state=state,
-            why=why or ending.outcome,
+            why=settled.why or ending.outcome,
         ),
     )
+    if settled.incident_id is not None or state in (WorkState.FAILED, WorkState.INVALID):
+        from dataflow.store import incidents  # start-up: a run that succeeds needs none
+
+        died = ending.outcome is RunOutcome.LOST
+        incidents.follow(tx, incidents.Settled(run.job, run.work_id, run.dataid, state, ending.reason, died))
     return state
 
 
@@ -148,12 +154,21 @@ def _count_moved(tx: Transaction, plan: Plan, ending: Ending) -> Moved:
     return Moved() if plan.job.on_change == IGNORE and not moved.wrong else moved
 
 
+@record
+class Settlement:
+    """The new state of work and why; of work that is done, also the incident it belongs to."""
+
+    state: WorkState
+    why: str
+    incident_id: int | None = None
+
+
 def _has_several(plan: Plan) -> bool:
     return any(source.mapping not in SIMPLE for source in plan.inputs)
 
 
-def _settle(tx: Transaction, plan: Plan, ending: Ending, outdated: bool) -> tuple[WorkState, str]:
-    """Settle the work; return its new state and why."""
+def _settle(tx: Transaction, plan: Plan, ending: Ending, outdated: bool) -> Settlement:
+    """Move the work to its new state."""
     row: tuple[Any, ...] | None
     where = {"work_id": ending.run.work_id, "run_id": ending.run.run_id}
     outcome = ending.outcome
@@ -184,7 +199,9 @@ def _settle(tx: Transaction, plan: Plan, ending: Ending, outdated: bool) -> tupl
             f"Run {ending.run.run_id} is live, but {ending.run.job}/{ending.run.dataid} is not its work. "
             "Nothing was changed. See: dataflow doctor"
         )
-    return WorkState(row[0]), row[1] if outcome is RunOutcome.LOST else ending.reason
+    if outcome is RunOutcome.LOST and not outdated:
+        return Settlement(WorkState(row[0]), row[1])
+    return Settlement(WorkState(row[0]), ending.reason, row[1] if len(row) > 1 else None)
 
 
 def _retry_delay(tx: Transaction, plan: Plan, ending: Ending) -> float:

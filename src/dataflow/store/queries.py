@@ -101,7 +101,7 @@ def read_migrations() -> list[tuple[int, str, str]]:
     return found
 
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 """The number of the newest migration, so start-up need not read the folder; a test checks it."""
 
 

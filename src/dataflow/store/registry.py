@@ -48,8 +48,9 @@ def calendar_name(job: str) -> str:
 
 def dataset_from_row(row: Row) -> Dataset:
     """Return a dataset from its columns after the id."""
-    options = tuple(sorted(json.loads(row[-1]).items()))
-    return Dataset(*row[:-1], options)  # type: ignore[call-arg]
+    *plain, options, fresh_within_seconds, due_by = row
+    pairs = tuple(sorted(json.loads(options).items()))
+    return Dataset(*plain, pairs, fresh_within_seconds, due_by)  # type: ignore[call-arg]
 
 
 def find_dataset(tx: Transaction, name: str) -> tuple[int, Dataset] | None:
@@ -165,7 +166,11 @@ def remove_dataset(tx: Transaction, name: str) -> int:
     tx.run("registration.delete_versions", dataset_id=dataset_id)
     chunks = tx.run("registration.delete_chunks", dataset_id=dataset_id)
     tx.run("registration.delete_calendar", dataset_id=dataset_id)
+    from dataflow.store import incidents  # start-up: no run needs it
+
+    tx.run("watch.forget_watches", **tx.ids([dataset_id]))
     tx.run("registration.delete_dataset", dataset_id=dataset_id)
+    incidents.forget(tx, dataset=name)
     return chunks
 
 
@@ -215,6 +220,9 @@ def remove_job(tx: Transaction, plan: Plan) -> None:
     delete_parts(tx, [job_id])
     tx.run("several.delete_unused_pairs", **tx.ids([job_id]))
     tx.run("registration.delete_job", job_id=job_id)
+    from dataflow.store import incidents  # start-up: no run needs it
+
+    incidents.forget(tx, job=plan.job.name)
     calendar = find_dataset(tx, calendar_name(plan.job.name))
     if calendar is not None:
         remove_dataset(tx, calendar_name(plan.job.name))

@@ -40,6 +40,26 @@ class StartedRun:
     started_at: float
 
 
+@record
+class LiveRun:
+    """A run that has not ended, as `dataflow top` shows it."""
+
+    run_id: int
+    job: str
+    dataid: str
+    host: str
+    started_at: float
+
+
+@record
+class RecentRun:
+    """When a successful run of a job started and ended."""
+
+    job_id: int
+    started_at: float
+    ended_at: float
+
+
 class RunReads(Reads):
     """Reads of runs."""
 
@@ -89,6 +109,14 @@ class RunReads(Reads):
         """Return how many seconds the last successful runs of a job took, newest first."""
         rows = self._rows("status.last_durations", job_id=job_id, most=most)
         return [seconds_of(ended_at) - seconds_of(started_at) for started_at, ended_at in rows]
+
+    def list_live_streams(self) -> list[LiveRun]:
+        """Return the runs that have not ended, with where they are, oldest first."""
+        return self._list(LiveRun, "status.live_streams")
+
+    def list_recent_runs(self, most: int) -> list[RecentRun]:
+        """Return the last successful runs of all jobs, newest first."""
+        return self._list(RecentRun, "status.recent_runs", most=most)
 
     def list_chunk_readers(self, chunk_id: int) -> list[int]:
         """Return the runs that read a chunk and may be at work."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from dataflow.store.leases import Taken
     from dataflow.store.reader import Reader
     from dataflow.store.version_moves import Place
+    from dataflow.store.watching import Watching
 
     Pair = tuple[str, str]
 
@@ -82,6 +83,13 @@ class Store:
         from dataflow.store.controls import Controls  # start-up: no run needs it
 
         return Controls(self.actor, self._once, self.register, self._await_claims)
+
+    @property
+    def watching(self) -> Watching:
+        """Incidents, what opens and closes them, and the notifications about them."""
+        from dataflow.store.watching import Watching  # start-up: no run needs it
+
+        return Watching(self.database, self.actor)
 
     # registration
 
@@ -348,7 +356,7 @@ class Store:
                 progress(total)
                 if embedded:
                     time.sleep(PURGE_PAUSE_SECONDS)
-        self.database.write(lambda tx: tx.run("operate.purge_tokens", before=before))
+        self.database.write(lambda tx: operator_moves.purge_rest(tx, before))
         return total
 
     def _in_steps(self, verb: Callable[..., tuple[Result, int | None]]) -> Iterator[Result]:

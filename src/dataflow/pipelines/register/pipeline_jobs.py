@@ -103,7 +103,10 @@ def producers_first(definitions: list[Definition]) -> list[Definition]:
 def list_datasets(
     definition: Definition, connection: Connection, known: Mapping[str, Dataset]
 ) -> list[Dataset]:
-    """The datasets of a pipeline or job; `known` are those that may give it its grain."""
+    """The datasets of a pipeline or job; `known` are those that may give it its grain.
+
+    They also have the limits that were set on its own datasets.
+    """
     is_lake = connection.is_lake
     if definition.kind == PYTHON and not is_lake:
         raise ConfigError(
@@ -123,9 +126,17 @@ def list_datasets(
             timezone=timezone,
             mode=definition.mode,
             options=((PARTITION_COLUMN, column),) if column else (),
+            **_limits_of(known.get(name)),
         )
         for name in definition.outputs
     ]
+
+
+def _limits_of(registered: Dataset | None) -> dict[str, Any]:
+    """What `dataset add` has set and no class declares."""
+    if registered is None:
+        return {}
+    return {"fresh_within_seconds": registered.fresh_within_seconds, "due_by": registered.due_by}
 
 
 def location_of(connection: Connection, schema: str, name: str) -> str:

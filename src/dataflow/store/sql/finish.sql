@@ -54,7 +54,7 @@ UPDATE work
 SET state = 'DONE', resubmitted = FALSE, attempts = 0, losses = 0, returns = 0, not_before = NULL, reason = '',
     modified_at = $now_at
 WHERE work_id = :work_id AND run_id = :run_id AND state = 'RUNNING'
-RETURNING state
+RETURNING state, incident_id
 
 -- name: work_outdated
 -- An input changed while the run was at it: whatever came of the old version, the new one is still to be tried.

@@ -13,17 +13,19 @@ SELECT 1 FROM work WHERE job_id = :job_id ORDER BY work_id FOR UPDATE
 -- name: upsert_datasets
 -- Registers datasets or changes their fields.
 INSERT INTO dataset (name, hostname, "database", schemaname, tablename, username, encryptedpass, location, format,
-                     grain, timezone, mode, options, modified_at)
+                     grain, timezone, mode, options, fresh_within_seconds, due_by, modified_at)
 SELECT value ->> 'name', value ->> 'hostname', value ->> 'database', value ->> 'schemaname', value ->> 'tablename',
        value ->> 'username', value ->> 'encryptedpass', value ->> 'location', value ->> 'format', value ->> 'grain',
-       value ->> 'timezone', value ->> 'mode', value ->> 'options', $now_at
+       value ->> 'timezone', value ->> 'mode', value ->> 'options',
+       CAST(value ->> 'fresh_within_seconds' AS double precision), value ->> 'due_by', $now_at
 FROM $records
 WHERE TRUE
 ON CONFLICT (name) DO UPDATE
 SET hostname = excluded.hostname, "database" = excluded."database", schemaname = excluded.schemaname,
     tablename = excluded.tablename, username = excluded.username, encryptedpass = excluded.encryptedpass,
     location = excluded.location, format = excluded.format, grain = excluded.grain, timezone = excluded.timezone,
-    mode = excluded.mode, options = excluded.options, modified_at = excluded.modified_at
+    mode = excluded.mode, options = excluded.options,
+    fresh_within_seconds = excluded.fresh_within_seconds, due_by = excluded.due_by, modified_at = excluded.modified_at
 RETURNING name, dataset_id
 
 -- name: bump_revisions
@@ -34,12 +36,12 @@ WHERE job_id IN (SELECT job_id FROM job_input WHERE dataset_id IN (SELECT ids.id
 
 -- name: list_datasets
 SELECT dataset_id, name, hostname, "database", schemaname, tablename, username, encryptedpass, location, format,
-       grain, timezone, mode, options
+       grain, timezone, mode, options, fresh_within_seconds, due_by
 FROM dataset ORDER BY name
 
 -- name: find_datasets
 SELECT dataset_id, name, hostname, "database", schemaname, tablename, username, encryptedpass, location, format,
-       grain, timezone, mode, options
+       grain, timezone, mode, options, fresh_within_seconds, due_by
 FROM dataset WHERE name IN (SELECT ids.id FROM $names)
 
 -- name: count_chunks
@@ -154,14 +156,16 @@ SELECT name FROM dataset ORDER BY name
 -- name: job_inputs
 -- The inputs of some jobs, each with its dataset.
 SELECT i.job_id, i.position, i.dataset_id, i.mapping, i.days, i.rule, d.name, d.hostname, d."database", d.schemaname,
-       d.tablename, d.username, d.encryptedpass, d.location, d.format, d.grain, d.timezone, d.mode, d.options
+       d.tablename, d.username, d.encryptedpass, d.location, d.format, d.grain, d.timezone, d.mode, d.options,
+       d.fresh_within_seconds, d.due_by
 FROM job_input i JOIN dataset d ON d.dataset_id = i.dataset_id
 WHERE i.job_id IN (SELECT ids.id FROM $ids) ORDER BY i.job_id, i.position
 
 -- name: job_outputs
 -- The outputs of some jobs, each with its dataset.
 SELECT o.job_id, o.dataset_id, d.name, d.hostname, d."database", d.schemaname, d.tablename, d.username,
-       d.encryptedpass, d.location, d.format, d.grain, d.timezone, d.mode, d.options
+       d.encryptedpass, d.location, d.format, d.grain, d.timezone, d.mode, d.options,
+       d.fresh_within_seconds, d.due_by
 FROM job_output o JOIN dataset d ON d.dataset_id = o.dataset_id
 WHERE o.job_id IN (SELECT ids.id FROM $ids) ORDER BY o.job_id, o.position
 

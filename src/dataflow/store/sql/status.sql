@@ -118,3 +118,13 @@ SELECT r.job_id, r.run_id, r.dataid, r.started_at FROM run r WHERE r.ended_at IS
 SELECT started_at, ended_at FROM run
 WHERE job_id = :job_id AND outcome = 'DONE' AND ended_at IS NOT NULL
 ORDER BY run_id DESC LIMIT :most
+
+-- name: live_streams
+-- Runs that have not ended, with where they are, oldest first; as open_runs.
+SELECT r.run_id, r.job, r.dataid, r.host, r.started_at FROM run r WHERE r.ended_at IS NULL ORDER BY +r.run_id
+
+-- name: recent_runs
+-- The last successful runs of all jobs.
+SELECT job_id, started_at, ended_at FROM run
+WHERE outcome = 'DONE' AND ended_at IS NOT NULL
+ORDER BY run_id DESC LIMIT :most

@@ -1,0 +1,1 @@
+"""Tells people of incidents: channels of this machine, fed from the store's outbox."""

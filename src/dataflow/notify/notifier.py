@@ -1,0 +1,116 @@
+"""Looks at the clocks once a minute and delivers what is due: once, until stopped, or in a thread."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from dataflow.actions.incidents import watch_clocks
+from dataflow.config.channels import find_channels
+from dataflow.errors import StoreError
+from dataflow.notify.deliverer import Deliverer
+from dataflow.notify.senders import make_senders
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dataflow.notify.deliverer import Outcome
+    from dataflow.notify.senders import Place
+    from dataflow.store.store import Store
+
+    Teller = Callable[[str], None]
+
+LOOK_SECONDS = 60.0
+PAUSE_SECONDS = 1.0
+STORE_PAUSE_SECONDS = 5.0
+
+
+class Notifier:
+    """Tells people of incidents from this machine.
+
+    A worker calls `start`, and `stop` when it ends. The thread holds nothing up: it opens a connection of its
+    own, and each channel has a thread of its own.
+    """
+
+    def __init__(
+        self,
+        open_store: Callable[[], Store],
+        place: Place,
+        tell: Teller = lambda text: None,
+        quiet: bool = False,
+    ) -> None:
+        """`tell` gets what was sent, unless `quiet`, and what was not."""
+        self._open_store = open_store
+        self._place = place
+        self._tell = tell
+        self._quiet = quiet
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._problems: tuple[str, ...] = ()
+
+    def start(self) -> None:
+        """Begin, in a thread."""
+        self._thread = threading.Thread(target=self.run, name="notifier", daemon=True)
+        self._thread.start()
+
+    def stop(self, patience_seconds: float = 2.0) -> None:
+        """End; what is being sent is not waited for longer than this, and is tried again by somebody."""
+        self.request_stop()
+        if self._thread is not None:
+            self._thread.join(patience_seconds)
+
+    def request_stop(self) -> None:
+        """Have `run` return soon."""
+        self._stopping.set()
+
+    def run(self) -> None:
+        """Watch and deliver until `stop`, also while the store comes and goes."""
+        while not self._stopping.is_set():
+            try:
+                store = self._open_store()
+                try:
+                    self._run_on(store)
+                finally:
+                    store.close()
+            except StoreError as error:
+                self._tell(str(error))
+                self._stopping.wait(STORE_PAUSE_SECONDS)
+
+    def run_once(self, store: Store) -> tuple[list[Outcome], tuple[str, ...]]:
+        """Look at the clocks, try what is due once; return what became of it, and problems of channels."""
+        watch_clocks(store)
+        deliverer = self._make(store)
+        return deliverer.run_once(), self._problems
+
+    def _run_on(self, store: Store) -> None:
+        deliverer, look_at = None, 0.0
+        while not self._stopping.is_set():
+            if deliverer is None or (time.monotonic() >= look_at and not deliverer.is_active):
+                watch_clocks(store)
+                told = self._problems
+                deliverer = self._make(store)  # dataflow.toml may have changed
+                look_at = time.monotonic() + LOOK_SECONDS
+                for problem in self._problems:
+                    if problem not in told:
+                        self._tell(problem)
+            for outcome in deliverer.step(PAUSE_SECONDS):
+                if outcome.error or not self._quiet:
+                    self._tell(describe(outcome))
+            if not deliverer.is_active:
+                self._stopping.wait(PAUSE_SECONDS)
+
+    def _make(self, store: Store) -> Deliverer:
+        found = find_channels(self._place.config.project_dir)
+        senders, problems = make_senders(found.channels, self._place)
+        self._problems = (*found.problems, *problems)
+        return Deliverer(store, senders, self._place.config.environment)
+
+
+def describe(outcome: Outcome) -> str:
+    """Return one attempt in words."""
+    what = f"{outcome.what} ({outcome.event})"
+    if not outcome.error:
+        return f"Sent to {outcome.channel}: {what}."
+    end = {"due": "It is tried again later.", "failed": "It was the last attempt."}.get(outcome.state, "")
+    return f"Not sent to {outcome.channel}: {what}: {outcome.error}. {end}".rstrip()

@@ -1,0 +1,88 @@
+"""One frame of `dataflow top`: rates, times left, and what fits on the screen."""
+
+from __future__ import annotations
+
+import pytest
+
+from dataflow.actions.job_progress import MOST_RECENT, JobProgress, Progress, find_rates
+from dataflow.cli.terminal import measure
+from dataflow.cli.top import draw
+from dataflow.store.run_reads import LiveRun, RecentRun
+
+NOW = 1_800_000_000.0
+
+
+def job(name: str = "load", **fields: int | float | None) -> JobProgress:
+    given: dict[str, int | float | None] = {
+        **{"total": 100, "done": 40, "running": 2, "waiting": 57, "failed": 1, "held": 0},
+        "rate": 0.5,
+    }
+    return JobProgress(name, **given | fields)  # type: ignore[arg-type]
+
+
+def frame(*jobs: JobProgress, runs: int = 0, incidents: tuple[str, ...] = ()) -> Progress:
+    live = tuple(LiveRun(7 + n, "load", f"2026-08-{n + 1:02d}", "etl1", NOW - 65) for n in range(runs))
+    return Progress(NOW, jobs, live, incidents)
+
+
+def test_a_rate_counts_the_runs_since_the_first_of_the_last_minutes_began() -> None:
+    runs = [RecentRun(1, NOW - 100 + n * 10, NOW - 90 + n * 10) for n in range(10)]
+    runs += [RecentRun(2, NOW - 5000, NOW - 4000)]
+    assert find_rates(runs, NOW) == {1: pytest.approx(0.1)}
+
+
+def test_a_rate_of_many_runs_is_that_of_the_time_they_cover() -> None:
+    runs = [RecentRun(1, NOW - 500, NOW - n / 100) for n in range(MOST_RECENT)]
+    assert find_rates(runs, NOW)[1] == pytest.approx(100, rel=0.01)
+
+
+def test_the_time_left_follows_from_the_rate() -> None:
+    assert job().eta_seconds == pytest.approx(118)
+    assert job(rate=None).eta_seconds is None
+    assert job(running=0, waiting=0).eta_seconds is None
+
+
+def test_a_frame_shows_progress_rate_time_left_and_failures() -> None:
+    lines = draw(frame(job(), runs=2, incidents=("failed load",)), 80, 24)
+    assert lines == [
+        "2027-01-15T08:00:00Z, 1 job, 2 running, 1 incident: failed load",
+        "",
+        "job                      done/total  run  fail    rate     eta",
+        "load █████░░░░░░░░░          40/100    2     1  30.0/m   1m58s",
+        "",
+        "    run job      for dataid",
+        "      7 load    1m5s 2026-08-01 on etl1",
+        "      8 load    1m5s 2026-08-02 on etl1",
+    ]
+
+
+def test_without_unicode_the_bar_is_ascii() -> None:
+    assert "load #####........." in draw(frame(job()), 80, 24, unicode=False)[3]
+
+
+def test_a_job_on_hold_says_so_instead_of_a_time() -> None:
+    assert draw(frame(job(running=0, waiting=0, held=57)), 80, 24)[3].endswith("held")
+
+
+def test_jobs_at_work_come_first() -> None:
+    idle = job("a", running=0, waiting=0, failed=0)
+    waiting, failing = job("b", running=0), job("c", running=0, waiting=0)
+    shown = [line.split()[0] for line in draw(frame(idle, failing, waiting, job("d")), 80, 24)[3:]]
+    assert shown == ["d", "b", "c", "a"]
+
+
+@pytest.mark.parametrize("width", [80, 100, 40])
+@pytest.mark.parametrize("height", [10, 24])
+def test_a_frame_fits_into_the_terminal(width: int, height: int) -> None:
+    name = "a_job_with_a_long_name_" * 3
+    big = {"total": 1_000_000, "done": 999_999, "running": 128}
+    jobs = [job(f"{name}{number}", **big) for number in range(50)]
+    many = frame(*jobs, runs=30, incidents=(f"failed {name}", f"invalid {name}"))
+    lines = draw(many, width, height)
+    assert max(measure(line) for line in lines) <= width
+    assert len(lines) <= height
+    assert any("more" in line for line in lines)
+
+
+def test_without_jobs_the_frame_names_the_next_command() -> None:
+    assert draw(frame(), 80, 24)[-1].startswith("No jobs yet. Add one: dataflow job add")
