@@ -16,6 +16,7 @@ MODULES = {
     "postgres": "pairs",
     "claim": "claim",
     "ready": "ready",
+    "publish": "publish",
     "registry": "registry",
     "history": "history",
     "ingest": "ingest",

@@ -218,4 +218,4 @@ SELECT 1
 
 -- name: count_rows @postgres
 -- Autovacuum does this minutes after a large insert; until then PostgreSQL plans for a few rows.
-ANALYZE chunk, work, work_input, run, run_input
+ANALYZE chunk, work, work_input, run, run_input, job_pair, work_deadline

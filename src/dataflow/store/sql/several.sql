@@ -14,27 +14,33 @@ WHERE p.job_id = :job_id AND p.dataset_id = :dataset_id AND p.dataid IN (SELECT 
 GROUP BY p.dataid
 
 -- name: count_present
--- Some chunks of an input became ready or stopped being ready: as many as each call says. In FROM, so that the calls
--- are read once and each work is looked up.
+-- Some chunks of an input became ready or stopped being ready: as many as each call says. Materialized, so that SQLite
+-- reads the calls once and looks each work up.
+WITH moved AS MATERIALIZED (
+    SELECT w.work_id, calls.position, calls.number FROM $calls
+    CROSS JOIN work w WHERE w.job_id = calls.job_id AND w.dataid = calls.dataid)
 UPDATE work_input SET present = present + moved.number
-FROM (SELECT w.work_id, calls.position, calls.number FROM $calls
-      CROSS JOIN work w WHERE w.job_id = calls.job_id AND w.dataid = calls.dataid) AS moved
+FROM moved
 WHERE work_input.work_id = moved.work_id AND work_input.position = moved.position
 
 -- name: set_present
 -- How many ready chunks of an input there are, of work whose chunks were not counted when they became ready.
+WITH counted AS MATERIALIZED (
+    SELECT w.work_id, calls.position, calls.number FROM $calls
+    CROSS JOIN work w WHERE w.job_id = calls.job_id AND w.dataid = calls.dataid)
 UPDATE work_input SET present = counted.number
-FROM (SELECT w.work_id, calls.position, calls.number FROM $calls
-      CROSS JOIN work w WHERE w.job_id = calls.job_id AND w.dataid = calls.dataid) AS counted
+FROM counted
 WHERE work_input.work_id = counted.work_id AND work_input.position = counted.position
 
 -- name: set_needed
 -- How many chunks of its inputs each of some works waits for, and until when for all of them.
+WITH wanted AS MATERIALIZED (
+    SELECT w.work_id, CAST(value ->> 'position' AS integer) AS position,
+           CAST(value ->> 'needed' AS integer) AS needed,
+           CAST(value ->> 'deadline' AS double precision) AS deadline
+    FROM $records CROSS JOIN work w WHERE w.job_id = :job_id AND w.dataid = value ->> 'dataid')
 UPDATE work_input SET needed = wanted.needed, deadline = wanted.deadline
-FROM (SELECT w.work_id, CAST(value ->> 'position' AS integer) AS position,
-             CAST(value ->> 'needed' AS integer) AS needed,
-             CAST(value ->> 'deadline' AS double precision) AS deadline
-      FROM $records CROSS JOIN work w WHERE w.job_id = :job_id AND w.dataid = value ->> 'dataid') AS wanted
+FROM wanted
 WHERE work_input.work_id = wanted.work_id AND work_input.position = wanted.position
 
 -- name: insert_deadlines

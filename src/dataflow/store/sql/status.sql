@@ -40,7 +40,8 @@ WITH RECURSIVE $paced
 SELECT i.job_id FROM job_input i
 JOIN job_output o ON o.dataset_id = i.dataset_id AND o.job_id = i.job_id
 WHERE i.mapping = 'previous' OR i.mapping LIKE 'window(%, -%'
-UNION SELECT i.job_id FROM job_input i JOIN calendar c ON c.dataset_id = i.dataset_id WHERE i.mapping NOT IN ('latest', 'all')
+UNION SELECT i.job_id FROM job_input i JOIN calendar c ON c.dataset_id = i.dataset_id
+WHERE i.mapping NOT IN ('latest', 'all')
 UNION SELECT job_id FROM paced
 
 -- name: waiting_since
