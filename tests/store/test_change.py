@@ -6,6 +6,7 @@ import pytest
 
 from dataflow import errors
 from dataflow.model.status import RunOutcome, WorkState
+from tests.store.races import check, race
 from tests.store.world import World
 
 DAY = 86_400.0
@@ -472,3 +473,32 @@ def test_a_withdrawn_chunk_can_still_be_invalidated(world: World) -> None:
     assert statuses(world) == ("PENDING", "READY", "READY")
     world.invalidate("raw", "1")
     assert statuses(world) == ("PENDING", "STALE", "STALE")
+
+
+# at the same time
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_result_finished_while_its_input_becomes_stale_is_stale(postgres_world: World, first: int) -> None:
+    world = postgres_world
+    made(world)
+    world.resubmit("to_report", "1")
+    run = world.take("to_report")
+    moves = [lambda w: w.finish(run), lambda w: w.ready("raw", "1", again=True)]
+    race(world, moves[first], moves[1 - first])
+    assert (statuses(world), states(world)) == (("READY", "STALE", "STALE"), ("CLAIMABLE", "WAITING"))
+    check(world)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_result_accepted_while_its_input_changes_again_is_stale_or_was_accepted_first(
+    postgres_world: World, first: int
+) -> None:
+    world = postgres_world
+    made(world, on_change="ask")
+    world.ready("raw", "1", again=True)
+    moves = [lambda w: w.accept("to_clean", "1"), lambda w: w.ready("raw", "1", again=True)]
+    race(world, moves[first], moves[1 - first])
+    accepted = ("READY", "READY", "READY")
+    expected = accepted if first == 1 else ("READY", "STALE", "STALE")
+    assert statuses(world) == expected
