@@ -38,7 +38,7 @@ PATIENCE_SECONDS = 30.0
 SCHEMA = "dataflow"
 TABLES = (
     *("verb_token", "journal", "run_input", "run", "work_input", "work", "chunk_version", "chunk"),
-    *("job_environment", "job_output", "job_input", "job", "calendar", "dataset"),
+    *("job_environment", "job_output", "job_input", "job", "calendar", "dataset", "worker"),
 )
 REPEATS = 20
 STAGED = "/data/{dataset}/{dataid}/{run_id}"

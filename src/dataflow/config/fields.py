@@ -105,6 +105,16 @@ def read_check(value: object) -> tuple[str, ...]:
     return tuple(read_text(argument) for argument in value)
 
 
+def read_command(value: object) -> tuple[str, ...]:
+    """Return a job's command: an array of words, or a string that is one word. No shell sees it."""
+    if isinstance(value, str):
+        return (read_name(value),)
+    if not isinstance(value, list) or not value:
+        raise BadInput(f'must be a command like ["./load.sh", "--full"], not {_kind(value)}')
+    read_name(value[0])
+    return tuple(read_text(argument) for argument in value)
+
+
 def refuse_password(value: object) -> object:
     """Always raise: a password must not be in a file in plain text."""
     raise BadInput(

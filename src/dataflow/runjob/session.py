@@ -13,6 +13,7 @@ from dataflow.runjob.guard import Guard
 from dataflow.runjob.handoff import Handoff, make_claimant
 from dataflow.runjob.launch import Launcher
 from dataflow.runjob.lock import ClaimantLock
+from dataflow.runjob.loop import JobLine
 from dataflow.runjob.output import Terminal
 from dataflow.runjob.processes import adopt_orphans
 from dataflow.runjob.report import Report, explain_nothing
@@ -71,9 +72,10 @@ def _work(request: JobRequest, face: Face, lock: ClaimantLock, guard: Guard) -> 
     claimant = claimant_of(request, lock.name)
     _warn_other_script(request, plan, claimant, report)
     handoff = Handoff(request, face, plan, claimant, report.warn)
-    worker = Worker(request, face.store, handoff, Launcher(request, guard, terminals))
+    line = JobLine(request, handoff, Launcher(request, guard, terminals))
+    worker = Worker(line, face.store, guard, report, terminals)
     try:
-        worker.run(terminals, report)
+        worker.run()
     except BaseException:
         lock.leave_file()
         raise
