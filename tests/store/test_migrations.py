@@ -213,7 +213,9 @@ def newer_world(world: World) -> Iterator[World]:
     newer = SCHEMA_VERSION + 1
     is_sqlite = world.store.database.dialect == "sqlite"
     world.poke("ALTER TABLE job ADD COLUMN from_the_future text NOT NULL DEFAULT ''")
-    world.poke(f"PRAGMA user_version = {newer}" if is_sqlite else f"INSERT INTO migration VALUES ({newer}, 'x')")
+    world.poke(
+        f"PRAGMA user_version = {newer}" if is_sqlite else f"INSERT INTO migration VALUES ({newer}, 'x')"
+    )
     yield world
     if not is_sqlite:
         world.poke(f"DELETE FROM migration WHERE number = {newer}")

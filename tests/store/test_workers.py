@@ -114,8 +114,8 @@ def hears(world: World, move: Move) -> bool:
     watch = world.store.database.watch()
     try:
         move(world)
-        if watch.fileno() is not None:
-            select.select([watch.fileno()], [], [], 5)
+        if (fd := watch.fileno()) is not None:
+            select.select([fd], [], [], 5)
         return watch.take()
     finally:
         watch.close()

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from dataflow.store.store import Store
 
     IsDead = Callable[[WorkerRow], bool]
-    """Return whether the process of a worker is known to be gone: it ran on this machine and left its lock."""
+    """Return whether a worker is known to be gone: it ran on this machine, and nobody holds its lock."""
 
 
 def enlist(store: Store, entry: WorkerEntry) -> None:

@@ -53,6 +53,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("maintenance", "check the store, clocks, leases and permissions"),
     "db": ("maintenance", "upgrade the store's schema or show its version"),
     "completion": ("completion", "print a completion script for bash, zsh or fish"),
+    "up": ("worker", "keep the project running on this machine, with a live view"),
+    "worker": ("worker", "keep all jobs running that this machine has commands for"),
+    "workers": ("worker", "list the workers that are alive and what they are doing"),
 }
 """Every command with its module and one line of help."""
 

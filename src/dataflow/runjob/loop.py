@@ -157,9 +157,13 @@ class Loop:
             failpoints.reach("before_finish")
         children = [*(ended.child for ended in batch if ended.child), *self._children.values()]
         until = max((child.kill_at for child in children), default=0.0)
-        exchange = line.handoff.take(
-            wanted, [ended.ending for ended in batch], partial(self._wait_for_store, until)
-        )
+        try:
+            exchange = line.handoff.take(
+                wanted, [ended.ending for ended in batch], partial(self._wait_for_store, until)
+            )
+        except errors.DataFlowError:
+            line.ended[:0] = batch
+            raise
         self._commit_seconds = boottime() - exchange.began_at
         for ended, settled in zip(batch, exchange.settled, strict=True):
             self._settled(line, settled, ended.child)

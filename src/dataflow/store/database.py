@@ -58,7 +58,7 @@ if TYPE_CHECKING:
             """The descriptor to poll."""
 
         def take(self) -> bool:
-            """True if something has changed since the last call; StoreError when nothing is heard any more."""
+            """True if something has changed since the last call; StoreError when it hears nothing more."""
 
         def close(self) -> None:
             """Close its connection."""

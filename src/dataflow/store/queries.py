@@ -104,10 +104,15 @@ OLDEST_SCHEMA = "SELECT value FROM meta WHERE key = 'oldest_schema'"
 """The oldest schema whose code may still work on a store. Not a named query: it is asked before any is."""
 
 
+def newer_schema(shown: str, found: int) -> errors.SchemaMismatch:
+    """Return the error for a store created by a later version of DataFlow."""
+    return errors.SchemaMismatch(
+        f"The store {shown} has schema {found}; this version of DataFlow knows {SCHEMA_VERSION}. "
+        "Upgrade DataFlow on this machine."
+    )
+
+
 def refuse_newer(shown: str, found: int, oldest: str | None) -> None:
-    """Raise SchemaMismatch for a store of a later version of DataFlow, unless that lets this code work on it."""
+    """Raise SchemaMismatch for a store of a later version, unless it says that this code may work on it."""
     if oldest is None or int(oldest) > SCHEMA_VERSION:
-        raise errors.SchemaMismatch(
-            f"The store {shown} has schema {found}; this version of DataFlow knows {SCHEMA_VERSION}. "
-            "Upgrade DataFlow on this machine."
-        )
+        raise newer_schema(shown, found)

@@ -20,7 +20,10 @@ PATIENCE_SECONDS = 35.0
 
 def list_outlooks(tx: Transaction, job_ids: Sequence[int], claimant: str) -> list[JobOutlook]:
     """Return what there is to do for some jobs, except those on hold; one query."""
-    return [record_from(JobOutlook, row) for row in tx.rows("worker.outlook", claimant=claimant, **tx.ids(job_ids))]
+    return [
+        record_from(JobOutlook, row)
+        for row in tx.rows("worker.outlook", claimant=claimant, **tx.ids(job_ids))
+    ]
 
 
 def find_job_ids(tx: Transaction, names: Sequence[str]) -> dict[str, int]:
@@ -41,7 +44,9 @@ def dismiss(tx: Transaction, name: str) -> None:
     tx.run("worker.dismiss", name=name, gone=True)
 
 
-def dismiss_lost(tx: Transaction, lost: Sequence[WorkerRow], gone: Sequence[str], actor: str) -> list[WorkerRow]:
+def dismiss_lost(
+    tx: Transaction, lost: Sequence[WorkerRow], gone: Sequence[str], actor: str
+) -> list[WorkerRow]:
     """Remove and journal workers whose heartbeat has lapsed, or that are known to be gone; return them."""
     removed = []
     for row in lost:
@@ -49,7 +54,9 @@ def dismiss_lost(tx: Transaction, lost: Sequence[WorkerRow], gone: Sequence[str]
             continue
         removed.append(row)
         why = "its process is gone" if row.name in gone else "no heartbeat"
-        write_journal(tx, JournalEntry("lost worker", actor, why=f"{row.name} on {row.host}, process {row.pid}: {why}"))
+        write_journal(
+            tx, JournalEntry("lost worker", actor, why=f"{row.name} on {row.host}, process {row.pid}: {why}")
+        )
     return removed
 
 
@@ -58,6 +65,4 @@ def list_workers(tx: Transaction) -> list[WorkerRow]:
     doing: dict[str, list[WorkerRun]] = {}
     for name, *row in tx.rows("worker.runs_of_workers"):
         doing.setdefault(name, []).append(record_from(WorkerRun, tuple(row)))
-    return [
-        record_from(WorkerRow, (*row, tuple(doing.get(row[0], ())))) for row in tx.rows("worker.workers")
-    ]
+    return [record_from(WorkerRow, (*row, tuple(doing.get(row[0], ())))) for row in tx.rows("worker.workers")]
