@@ -16,13 +16,13 @@ from tests.store.world import World, make_request
 ENTRY = WorkerEntry("00aa11bb22cc33dd", "etl1", "boot-1", 4711, "etl", "dev", "0.1.0", 4, 3)
 
 
-def outlook(world: World, job: str, claimant: str = "") -> JobOutlook | None:
-    found = world.store.list_outlooks([world.plan(job).job_id], claimant)
+def outlook(world: World, job: str) -> JobOutlook | None:
+    found = world.store.list_outlooks([world.plan(job).job_id])
     return found[0] if found else None
 
 
-def get_outlook(world: World, job: str, claimant: str = "") -> JobOutlook:
-    found = outlook(world, job, claimant)
+def get_outlook(world: World, job: str) -> JobOutlook:
+    found = outlook(world, job)
     assert found is not None
     return found
 
@@ -60,13 +60,15 @@ def test_the_outlook_says_when_a_retry_is_due(world: World) -> None:
     assert wait is not None and 50 < wait <= 60
 
 
-def test_the_outlook_says_when_a_lease_of_another_claimant_lapses(world: World) -> None:
+def test_the_outlook_says_when_a_lease_lapses(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1")
-    world.store.claim(world.plan("to_clean"), make_request(lease_seconds=30.0, claimant="first"))
-    lease = get_outlook(world, "to_clean", "second").lease_seconds
+    world.claim("to_clean", lease_seconds=30.0)
+    lease = get_outlook(world, "to_clean").lease_seconds
     assert lease is not None and 20 < lease <= 30
-    assert get_outlook(world, "to_clean", "first").lease_seconds is None
+    world.advance(31)
+    lease = get_outlook(world, "to_clean").lease_seconds
+    assert lease is not None and lease <= 0
 
 
 def test_a_worker_is_alive_until_its_heartbeat_lapses(world: World) -> None:

@@ -365,7 +365,8 @@ class WorkerEntry:
     environment: str
     version: str
     streams: int
-    jobs: int
+    jobs: int = 0
+    listening: bool = False
 
 
 @record

@@ -36,11 +36,9 @@ class Membership:
             config.environment,
             request.version,
             request.streams,
-            jobs=0,
         )
         self._lock_dir = config.lock_dir
         self._beat_at = 0.0
-        self._is_listening = False
         self._waited_at = 0.0
 
     def beat(self, store: Store, jobs: int, now_at_all: bool = False) -> list[WorkerRow]:
@@ -56,17 +54,15 @@ class Membership:
     def wait(self, store: Store) -> bool:
         """Ask to be told of new work; True if it has just been asked for: look once more."""
         self._waited_at = boottime()
-        if self._is_listening:
+        if self._entry.listening:
             return False
-        listen(store, self._entry.name, True)
-        self._is_listening = True
+        self._set_listening(store, True)
         return True
 
     def work(self, store: Store) -> None:
         """Ask not to be told any more, once the worker is busy."""
-        if self._is_listening and boottime() - self._waited_at > BUSY_SECONDS:
-            listen(store, self._entry.name, False)
-            self._is_listening = False
+        if self._entry.listening and boottime() - self._waited_at > BUSY_SECONDS:
+            self._set_listening(store, False)
 
     def leave(self, store: Store) -> None:
         """Remove the row."""
@@ -76,6 +72,10 @@ class Membership:
         """Return whether a worker ran on this machine and its lock shows that it is gone."""
         is_here = (row.host, row.boot_id) == (self._entry.host, self._entry.boot_id)
         return is_here and row.name != self._entry.name and has_died(self._lock_dir, row.name)
+
+    def _set_listening(self, store: Store, listening: bool) -> None:
+        listen(store, self._entry.name, listening)
+        self._entry = replace(self._entry, listening=listening)
 
     @property
     def beat_at(self) -> float:

@@ -22,9 +22,8 @@ FALLBACK_SECONDS = 10.0
 class Ranking:
     """The order of a worker's jobs."""
 
-    def __init__(self, roster: Roster, claimant: str) -> None:
+    def __init__(self, roster: Roster) -> None:
         self._roster = roster
-        self._claimant = claimant
         self._candidates: list[Candidate] = []
         self._looked_at = 0.0
         self.due_at = 0.0  # when something becomes due, or has to be asked again
@@ -44,7 +43,7 @@ class Ranking:
         roster = self._roster
         if roster.unregistered or boottime() - self._looked_at > FALLBACK_SECONDS:
             roster.set_ids(store.read.find_job_ids([job.name for job in roster]))
-        outlooks = store.list_outlooks(roster.ids, self._claimant) if roster.ids else []
+        outlooks = store.list_outlooks(roster.ids) if roster.ids else []
         self.is_stale = False
         now = self._looked_at = boottime()
         self._candidates = rank(outlooks, {job.job_id for job in roster if job.has_dead and job.job_id})

@@ -54,7 +54,7 @@ class ServiceWorker(Loop):
         self._definitions = equipment.definitions
         self._roster = equipment.definitions.roster
         self._pipelines = equipment.pipelines
-        self._ranking = Ranking(self._roster, name)
+        self._ranking = Ranking(self._roster)
         self._membership = Membership(request, name)
         self._dead = DeadClaimants(request.config.lock_dir)
         self._quick: Store = equipment.store.separate(PATIENCE_SECONDS)
@@ -67,6 +67,7 @@ class ServiceWorker(Loop):
         """Work until a signal, or until there is nothing to do with `until_idle`."""
         self.signals.catch()
         try:
+            self._membership.beat(self._quick, len(self._roster))
             while not self._is_over():
                 self._turn()
         finally:
@@ -148,6 +149,8 @@ class ServiceWorker(Loop):
     def _look(self) -> None:
         self._ranking.look(self._quick)
         self._note_recovery()
+        for name in self._roster.unregistered:
+            self.report.once(f"Job {name} has a command but is not registered. Register it: dataflow apply")
 
     def _settle(self, line: JobLine, wanted: int, job: ServedJob | None) -> None:
         """Finish and claim; a problem of one job leaves the others alone."""

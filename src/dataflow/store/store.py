@@ -333,11 +333,11 @@ class Store:
 
     # workers
 
-    def list_outlooks(self, job_ids: Sequence[int], claimant: str) -> list[JobOutlook]:
+    def list_outlooks(self, job_ids: Sequence[int]) -> list[JobOutlook]:
         """Return what there is to do for some jobs, except those on hold."""
         from dataflow.store import workers  # start-up: only workers need it
 
-        return self.database.read(lambda tx: workers.list_outlooks(tx, job_ids, claimant))
+        return self.database.read(lambda tx: workers.list_outlooks(tx, job_ids))
 
     def enlist(self, entry: WorkerEntry) -> None:
         """Add a worker, or renew its heartbeat."""

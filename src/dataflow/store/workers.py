@@ -18,12 +18,9 @@ PATIENCE_SECONDS = 35.0
 """A worker is alive this long after its last heartbeat."""
 
 
-def list_outlooks(tx: Transaction, job_ids: Sequence[int], claimant: str) -> list[JobOutlook]:
+def list_outlooks(tx: Transaction, job_ids: Sequence[int]) -> list[JobOutlook]:
     """Return what there is to do for some jobs, except those on hold; one query."""
-    return [
-        record_from(JobOutlook, row)
-        for row in tx.rows("worker.outlook", claimant=claimant, **tx.ids(job_ids))
-    ]
+    return [record_from(JobOutlook, row) for row in tx.rows("worker.outlook", **tx.ids(job_ids))]
 
 
 def find_job_ids(tx: Transaction, names: Sequence[str]) -> dict[str, int]:
@@ -34,8 +31,8 @@ def find_job_ids(tx: Transaction, names: Sequence[str]) -> dict[str, int]:
 def enlist(tx: Transaction, entry: WorkerEntry) -> None:
     """Add a worker, or renew its heartbeat if it is known."""
     fields: dict[str, Any] = {name: getattr(entry, name) for name in names_of(entry)}
-    where = {"name": entry.name, "jobs": entry.jobs, "patience_seconds": PATIENCE_SECONDS}
-    if tx.find("worker.renew", **where) is None:
+    changing = {name: fields[name] for name in ("name", "jobs", "listening")}
+    if tx.find("worker.renew", patience_seconds=PATIENCE_SECONDS, **changing) is None:
         tx.run("worker.enlist", patience_seconds=PATIENCE_SECONDS, **fields)
 
 

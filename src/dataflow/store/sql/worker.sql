@@ -1,6 +1,6 @@
 -- name: outlook
 -- What there is to do for some jobs, each looked up in an index: the first claimable work in the claim's own order, and
--- the seconds until a wait is over, an interval ends, or a lease of another claimant lapses. A clock that has stopped
+-- the seconds until a wait is over, an interval ends, or a lease lapses. A clock that has stopped
 -- (SQLite, after a restart of the machine) makes it due now. A kill command is not the worker's to run.
 SELECT j.job_id, j.priority, w.work_id, w.priority, w.called_at,
        CASE WHEN EXISTS (SELECT 1 FROM work x WHERE x.job_id = j.job_id AND x.not_before IS NOT NULL
@@ -14,7 +14,7 @@ SELECT j.job_id, j.priority, w.work_id, w.priority, w.called_at,
         WHERE i.job_id = j.job_id) - $due_now,
        (SELECT min(CASE WHEN r.clock_id = $clock_id THEN r.lease_until - $lease_then ELSE 0 END)
         FROM run r
-        WHERE r.job_id = j.job_id AND r.ended_at IS NULL AND r.claimant <> :claimant AND NOT r.has_kill_command)
+        WHERE r.job_id = j.job_id AND r.ended_at IS NULL AND NOT r.has_kill_command)
 FROM job j
 LEFT JOIN work w ON w.work_id =
     CASE WHEN j.ordered
@@ -36,15 +36,16 @@ SELECT name, job_id FROM job WHERE name IN (SELECT ids.id FROM $names)
 
 -- name: enlist
 -- A worker that has started.
-INSERT INTO worker (name, host, boot_id, pid, user_name, environment, version, streams, jobs, started_at, alive_until,
-                    clock_id)
-VALUES (:name, :host, :boot_id, :pid, :user_name, :environment, :version, :streams, :jobs, $now_at,
+INSERT INTO worker (name, host, boot_id, pid, user_name, environment, version, streams, jobs, listening, started_at,
+                    alive_until, clock_id)
+VALUES (:name, :host, :boot_id, :pid, :user_name, :environment, :version, :streams, :jobs, :listening, $now_at,
         $lease_now + :patience_seconds, $clock_id)
 ON CONFLICT (name) DO NOTHING
 
 -- name: renew
 -- A worker's heartbeat; none if others have taken it for dead.
-UPDATE worker SET alive_until = $lease_now + :patience_seconds, clock_id = $clock_id, jobs = :jobs
+UPDATE worker SET alive_until = $lease_now + :patience_seconds, clock_id = $clock_id, jobs = :jobs,
+                  listening = :listening
 WHERE name = :name
 RETURNING name
 
