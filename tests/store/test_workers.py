@@ -1,4 +1,4 @@
-"""Workers in the store: what there is to do for them, who is alive, and who is told of new work."""
+"""Workers in the store: what there is to do for them, who is alive, and who hears of new work."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def _make_request(args: argparse.Namespace, context: Context) -> WorkerRequest:
 
 
 def _as_json(row: WorkerRow) -> dict[str, object]:
-    found = as_dict(row) | {"worker": row.name, "doing": [as_dict(run) for run in row.doing]}
+    found = {"worker": row.name} | as_dict(row) | {"doing": [as_dict(run) for run in row.doing]}
     return {name: value for name, value in found.items() if name not in ("name", "has_lapsed", "boot_id")}
 
 

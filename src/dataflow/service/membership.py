@@ -52,7 +52,7 @@ class Membership:
         return dismiss_lost(store, self.is_dead)
 
     def wait(self, store: Store) -> bool:
-        """Ask to be told of new work; True if it has just been asked for: look once more."""
+        """Ask for notifications of new work; True if there were none until now: look once more."""
         self._waited_at = boottime()
         if self._entry.listening:
             return False
@@ -60,7 +60,7 @@ class Membership:
         return True
 
     def work(self, store: Store) -> None:
-        """Ask not to be told any more, once the worker is busy."""
+        """Ask for no more notifications, once the worker is busy."""
         if self._entry.listening and boottime() - self._waited_at > BUSY_SECONDS:
             self._set_listening(store, False)
 

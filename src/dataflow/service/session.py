@@ -6,6 +6,7 @@ import os
 
 from dataflow.config.project import PROJECT_FILE
 from dataflow.model.record import record
+from dataflow.model.wording import counted
 from dataflow.runjob.guard import Guard
 from dataflow.runjob.lock import ClaimantLock
 from dataflow.runjob.output import Terminal
@@ -71,7 +72,8 @@ def _work(
         raise problem
     equipment = Equipment(face.store, lock, guard, report, terminals, definitions, pipelines)
     worker = ServiceWorker(request, equipment, view)
-    report.say(f"worker {lock.name}: {len(definitions.roster)} jobs, {request.streams} streams")
+    jobs, streams = counted(len(definitions.roster), "job"), counted(request.streams, "stream")
+    report.say(f"worker {lock.name}: {jobs}, {streams}")
     try:
         worker.run()
     except BaseException:
