@@ -25,6 +25,17 @@ def test_a_worker_without_any_command_says_what_to_write_where(sqlite_crew: Crew
     assert '[job.load] command = ["./load.sh"]' in said
 
 
+def test_a_worker_outside_any_project_leaves_nothing_behind(sqlite_crew: Crew) -> None:
+    assert "No store at" in refuse(sqlite_crew, code=66)
+    assert list(sqlite_crew.flow.path.iterdir()) == []
+
+
+def test_a_worker_with_a_mistyped_store_creates_none(sqlite_crew: Crew) -> None:
+    sqlite_crew.declare(ONE)
+    assert "No store at" in refuse(sqlite_crew, "--store", "sqlite:///typo.db", code=66)
+    assert not (sqlite_crew.flow.path / "typo.db").exists()
+
+
 def test_a_glob_that_matches_no_job_names_those_there_are(sqlite_crew: Crew) -> None:
     sqlite_crew.declare()
     said = refuse(sqlite_crew, "--jobs", "load", "exx*", code=66)

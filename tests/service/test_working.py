@@ -6,6 +6,8 @@ import itertools
 import time
 from collections import Counter
 
+import pytest
+
 from tests.acceptance.flow import wait_until
 from tests.service.crew import CHAIN, ONE, RECORDS_JOB, Crew
 
@@ -71,13 +73,23 @@ def test_a_waiting_worker_retries_when_the_wait_is_over(crew: Crew) -> None:
     assert crew.flow.outcomes() == ["FAILED", "FAILED", "DONE"]
 
 
-def test_a_waiting_worker_runs_an_interval_when_it_ends(sqlite_crew: Crew) -> None:
+@pytest.mark.full
+def test_a_waiting_worker_runs_an_interval_when_it_ends(crew: Crew) -> None:
+    crew.declare('[job.load]\ncommand = "./load.sh"\nschedule = "* * * * *"\n')
+    crew.flow.script("load.sh", "date +%s >> ran")
+    crew.start_ready()
+    wait_until(lambda: len(crew.flow.lines()) == 2, 150)
+    late = int(crew.flow.lines()[1]) % 60
+    print(f"the interval was run {late} s after its end")
+    assert late < WAKE_SECONDS
+
+
+def test_a_worker_runs_an_interval_that_has_ended(sqlite_crew: Crew) -> None:
     sqlite_crew.declare(
         '[dataset.ticks]\n[job.load]\ncommand = "./load.sh"\nschedule = "@once"\nout = ["ticks"]\n'
     )
     sqlite_crew.flow.script("load.sh")
     sqlite_crew.start_ready()
-    sqlite_crew.flow.select("SELECT 1")
     wait_until(lambda: len(sqlite_crew.flow.lines()) == 1)
 
 

@@ -95,9 +95,11 @@ def _make_request(args: argparse.Namespace, context: Context) -> WorkerRequest:
     from dataflow.cli.main import version
     from dataflow.config.durations import parse_option
     from dataflow.service.request import WorkerRequest
+    from dataflow.store.opener import refuse_missing
 
     failpoints.arm(os.environ.get("DATAFLOW_FAILPOINT", ""))
-    context.refuse_missing_store()
+    if not os.path.isdir(os.path.join(context.config.project_dir, "pipelines")):
+        refuse_missing(context.config.store_url, "dataflow apply")  # pipelines register themselves
     return WorkerRequest(
         context.config,
         context.environ,

@@ -19,7 +19,7 @@ from typing import Any
 from dataflow import failpoints
 from dataflow.actions.passwords import open_store_password
 from dataflow.client import Flow
-from dataflow.config.settings import load_config
+from dataflow.config.settings import Config, load_config
 from dataflow.errors import DataFlowError, SparkGone
 from dataflow.model.records import Run
 from dataflow.pipelines.declare.catalog import Catalog, Definition
@@ -75,7 +75,8 @@ class PipelineProcess:
         self._wire = wire
         self._quiet = bool(asked["quiet"])
         self._idle_seconds = float(asked["spark_idle_seconds"])
-        self.config = load_config(asked["cwd"], os.environ, asked["store"])
+        self._place = str(asked["cwd"]), asked["store"]
+        self.config = self._load_config()
         password = open_store_password(self.config, self._passphrase)
         config = self.config
         self._store: Store = open_store(config.store_url, config.actor, config.store_schema, password)
@@ -92,6 +93,7 @@ class PipelineProcess:
 
     def load(self) -> None:
         """Loads and registers the pipelines; what is broken now stays as it was."""
+        self.config = self._load_config()
         catalog = Catalog(self.config.project_dir, os.environ)
         settings = PipelineSettings(self.config.project_dir, os.environ, self._passphrase)
         settings.secrets.add(self._password)
@@ -115,6 +117,8 @@ class PipelineProcess:
         facilities = ToldFacilities(self.config, self._store, settings, catalog.constants, SilentProgress())
         facilities.wire = self._wire
         if self._facilities is not None:
+            if settings.spark != self._facilities.settings.spark and not self._runs:
+                self._facilities.spark.shared.stop()  # the next one starts with the new settings
             facilities.share_session(self._facilities)
         with self._changing:
             self._facilities = facilities
@@ -207,6 +211,10 @@ class PipelineProcess:
                 self._seats.append((flow, facilities))
                 return
         flow.close()  # made for definitions that have been replaced
+
+    def _load_config(self) -> Config:
+        folder, store = self._place
+        return load_config(folder, os.environ, store)
 
     def _passphrase(self) -> str:
         return get_passphrase(self.config.passkey, self.config.passkey_file, None)

@@ -15,7 +15,9 @@ from dataflow.runjob.session import FAILED, INTERRUPTED
 from dataflow.runjob.spawn import restore_process_defaults
 from dataflow.service.definitions import Definitions
 from dataflow.service.pipeline_child import PipelineChild
+from dataflow.service.project_files import ProjectFiles
 from dataflow.service.report import Silent, WorkerReport
+from dataflow.service.roster import Roster
 from dataflow.service.worker import ServiceWorker
 
 TYPE_CHECKING = False
@@ -40,6 +42,7 @@ class Equipment:
 
 def run_worker(request: WorkerRequest, face: Face, messages: Terminal, view: View | None = None) -> int:
     """Work on all jobs of this machine; return the exit code. `messages` is where the worker speaks."""
+    _refuse_idle(request)
     restore_process_defaults()
     os.chdir(request.config.project_dir)  # commands and their paths start there
     lock = ClaimantLock.take(request.config.lock_dir, os.urandom(8).hex())
@@ -51,6 +54,15 @@ def run_worker(request: WorkerRequest, face: Face, messages: Terminal, view: Vie
     finally:
         guard.stop()
         lock.release()
+
+
+def _refuse_idle(request: WorkerRequest) -> None:
+    """Raise the error of a worker that can have nothing to do, before anything is written."""
+    roster = Roster(request.globs)
+    roster.set_commands(request.config.commands)
+    problem = roster.find_problem(os.path.join(request.config.project_dir, PROJECT_FILE))
+    if problem is not None and not ProjectFiles(request.config.project_dir).has_pipelines:
+        raise problem
 
 
 def _work(

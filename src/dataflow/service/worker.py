@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataflow import errors
-from dataflow.config.project import PROJECT_FILE
 from dataflow.model.record import replace
 from dataflow.runjob.child import Child
 from dataflow.runjob.endings import handed_back
@@ -11,9 +10,8 @@ from dataflow.runjob.launch import Ended
 from dataflow.runjob.loop import RETRY_SECONDS, JobLine, Loop
 from dataflow.runjob.processes import boottime
 from dataflow.runjob.spawn import script_hash
-from dataflow.service.chores import CHORES
 from dataflow.service.counts import Counts
-from dataflow.service.dead_claimants import DeadClaimants
+from dataflow.service.housekeeping import Housekeeping
 from dataflow.service.membership import Membership
 from dataflow.service.ranking import Ranking
 from dataflow.service.request import Doing, Snapshot
@@ -56,7 +54,9 @@ class ServiceWorker(Loop):
         self._pipelines = equipment.pipelines
         self._ranking = Ranking(self._roster)
         self._membership = Membership(request, name)
-        self._dead = DeadClaimants(request.config.lock_dir)
+        self._house = Housekeeping(
+            self._definitions, self._pipelines, self._membership, self._ranking, equipment.report
+        )
         self._quick: Store = equipment.store.separate(PATIENCE_SECONDS)
         self._watch = StoreWatch()
         self._open_lines: list[JobLine] = []
@@ -78,7 +78,7 @@ class ServiceWorker(Loop):
     def _turn(self) -> None:
         """Finish, claim, and wait until there may be more to do."""
         if self.signals.take_reload():
-            self._reload(True, True)
+            self._house.reload()
         try:
             if self._trouble:
                 self._look()
@@ -337,46 +337,15 @@ class ServiceWorker(Loop):
             self._view.show(self.take_snapshot())
 
     def _tick(self) -> None:
-        """Look at files and locks, keep the row in the store, and do the chores."""
-        settings, pipelines = self._definitions.files.take_changes()
-        if settings or pipelines:
-            self._reload(settings, pipelines)
+        self._house.reload_changed()
         if self._trouble:
             return  # every attempt would hold up the children for a while
         try:
-            dead = self._dead.take_new()
-            for row in self._membership.beat(self._quick, len(self._roster), now_at_all=bool(dead)):
-                self.report.warn(f"Worker {row.name} on {row.host} (process {row.pid}) is gone.")
-            for name in dead:
-                self._mourn(name)
-            for chore in CHORES:
-                chore(self._quick, self._definitions.config)
+            self._house.keep(self._quick)
         except errors.SchemaMismatch:
             raise
         except errors.StoreError as error:
-            self._dead.forget()
             self._note_outage(error)
-
-    def _mourn(self, name: str) -> None:
-        """Take over the work of a process of this machine that has died."""
-        held = self._quick.read.list_held_jobs(name)
-        for job in [job for job in map(self._roster.find, held) if job is not None]:
-            job.has_dead = True
-            job.unblock()
-            if job.line is not None:
-                job.line.handoff.expect_dead()
-            self._ranking.forget()
-        if not held:
-            self._definitions.remove_lock(name)
-
-    def _reload(self, settings: bool, pipelines: bool) -> None:
-        """Load the definitions again; runs under way keep theirs."""
-        if settings and self._definitions.load_settings():
-            self._ranking.forget()
-        if pipelines and self._definitions.files.has_pipelines:
-            self._pipelines.reload()
-        if problem := self._roster.find_problem(PROJECT_FILE):
-            self.report.once(str(problem))
 
     def take_snapshot(self) -> Snapshot:
         """Return what this worker is doing now."""
