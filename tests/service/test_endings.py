@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 
 from tests.acceptance.flow import Flow, family, is_running, wait_until
+from tests.acceptance.proxy import Proxy
 from tests.postgres import PostgresServer, create_database
 from tests.project import Project
 from tests.service.crew import ONE, RECORDS_JOB, SLEEPS, Crew
@@ -133,6 +134,46 @@ def test_short_restarts_of_the_store_lose_no_chunk_and_repeat_none(project: Proj
             assert set(flow.outcomes()) == {"DONE"}
         finally:
             flow.end()
+
+
+def test_answers_that_get_lost_repeat_nothing(project: Project, postgres_url: str) -> None:
+    flow = Flow(project, postgres_url)
+    try:
+        crew = Crew(flow)
+        crew.declare()
+        flow.script("step.sh", RECORDS_JOB)
+        flow.ready("raw", *map(str, range(10)))
+        with Proxy(flow.url, cut=lambda number: number % 5 == 0) as proxy:
+            worker = crew.start("-j", "2", env={"DATAFLOW_STORE": proxy.url})
+            wait_until(lambda: set(flow.states("report").values()) == {"DONE"} and len(flow.lines()) == 30)
+            assert proxy.cuts >= 5
+            assert worker.end() == 0, worker.said
+        assert len(set(flow.lines())) == 30
+        assert set(flow.outcomes()) == {"DONE"}, worker.said
+    finally:
+        flow.end()
+
+
+def test_an_ending_whose_answer_is_lost_for_long_counts_as_accepted(
+    project: Project, postgres_url: str
+) -> None:
+    flow = Flow(project, postgres_url)
+    try:
+        crew = Crew(flow)
+        crew.declare(ONE + 'lease = "1h"\n')
+        flow.script("load.sh", RECORDS_JOB)
+        flow.ready("raw", "1")
+        with Proxy(flow.url, cut=lambda number: (flow.path / "ran").exists() and not gone.exists()) as proxy:
+            gone = flow.path / "gone"
+            worker = crew.start("-j", "1", env={"DATAFLOW_STORE": proxy.url})
+            worker.wait_for("The worker waits for the store.", 120)  # longer than a verb retries by itself
+            gone.touch()
+            worker.wait_for("load 1: DONE")
+            assert worker.end() == 0, worker.said
+        assert "not accepted" not in worker.said
+        assert flow.outcomes() == ["DONE"]
+    finally:
+        flow.end()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])

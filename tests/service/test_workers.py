@@ -31,7 +31,7 @@ def test_a_worker_that_died_on_this_machine_is_not_listed_although_nobody_has_cl
     worker = crew.start_ready()
     kill_together(worker.pid, *family(worker.pid))
     worker.process.wait()
-    wait_until(lambda: crew.flow.json("workers") == [])
+    wait_until(lambda: crew.flow.json("workers") == [], 20)  # sooner than its heartbeat lapses
     assert crew.list_pids() == [worker.pid]
     other = crew.start_ready()
     wait_until(lambda: crew.list_pids() == [other.pid])

@@ -71,6 +71,6 @@ def summarise(state: Snapshot) -> str:
         return f"waiting for the store: {state.trouble}"
     busy = f"{len(state.doing)} of {counted(state.streams, 'stream')} busy"
     lost = f", {state.lost:,} lost" if state.lost else ""
-    end = "draining; Ctrl-C again hands the work back" if state.is_draining else "Ctrl-C to drain"
+    end = "draining (again: hand back)" if state.is_draining else "Ctrl-C to drain"
     jobs = counted(state.jobs, "job")
     return f"{jobs} · {busy} · {counted(state.done, 'run')} done, {state.failed:,} failed{lost} · {end}"
