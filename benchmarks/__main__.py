@@ -20,6 +20,7 @@ MODULES = {
     "registry": "registry",
     "history": "history",
     "ingest": "ingest",
+    "worker": "worker",
 }
 """What can be measured, in this order, and the module that measures it."""
 

@@ -29,7 +29,7 @@ def measure(place: Place) -> Iterator[Measurement]:
         place.folder,
     )
     seconds = (before + _run_xargs(place, chunks)) / 2
-    _check_all_done(address, chunks)
+    check_all_done(address, chunks)
     name = f"RunJob --drain -j 2, {chunks} chunks of {PROGRAM}, sqlite"
     peer = f"xargs -P2 -n1 {PROGRAM}"
     yield Measurement(name, chunks / used.seconds, "chunks/s", peer, chunks / seconds, ">= 0.30")
@@ -45,7 +45,8 @@ def _run_xargs(place: Place, chunks: int) -> float:
         return perf_counter() - started
 
 
-def _check_all_done(address: Address, chunks: int) -> None:
+def check_all_done(address: Address, chunks: int) -> None:
+    """Refuse a measurement of work that was not done."""
     store = address.open()
     row = store.database.read(lambda tx: tx.find("bench.count_done"))
     store.close()

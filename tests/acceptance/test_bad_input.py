@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shutil
+import sqlite3
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -426,12 +428,11 @@ def test_a_removed_working_directory_is_reported(dataflow: Commands, tmp_path: P
 
 
 def test_a_newer_store_or_a_missing_one_is_refused(dataflow: Commands, tmp_path: Path) -> None:
-    # user_version is the number SQLite keeps for us at byte 60 of the file.
     future = tmp_path / "future.db"
     dataflow.say(f"db upgrade --store sqlite:///{future}")
-    content = bytearray(future.read_bytes())
-    content[60:64] = (999).to_bytes(4)
-    future.write_bytes(content)
+    with closing(sqlite3.connect(future)) as connection:
+        connection.executescript("UPDATE meta SET value = '999' WHERE key = 'oldest_schema'")
+        connection.executescript("PRAGMA user_version = 999")
     assert "has schema 999" in dataflow.say(f"dataset list --store sqlite:///{future}", code=MISMATCH).err
     (tmp_path / "text.db").write_text("This is no database. " * 100)
     done = dataflow.say(f"dataset list --store sqlite:///{tmp_path / 'text.db'}", code=DENIED)

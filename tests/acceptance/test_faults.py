@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from dataflow.runjob.worker import HEARTBEAT_AFTER_SECONDS
+from dataflow.runjob.loop import HEARTBEAT_AFTER_SECONDS
 from dataflow.store.sqlite_file import file_system_of, is_network
 from tests.acceptance.flow import ONE_JOB, RECORDS, Flow, finish, is_running, wait_until
 from tests.project import Project

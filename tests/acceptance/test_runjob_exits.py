@@ -234,7 +234,8 @@ def test_a_file_that_is_not_a_store_is_refused_and_left_unchanged(loadbob: Flow)
 
 def test_a_newer_schema_is_76(loadbob: Flow) -> None:
     with loadbob.store() as store:
-        store.database.write(lambda tx: tx._connection.execute("PRAGMA user_version = 99"))  # type: ignore[attr-defined]
+        newer = "UPDATE meta SET value = '99' WHERE key = 'oldest_schema'; PRAGMA user_version = 99"
+        store.database.write(lambda tx: tx._connection.execute(newer))  # type: ignore[attr-defined]
     loadbob.script("loadbob.sh")
     assert "99" in loadbob.runjob("loadbob.sh", code=76).stderr
 

@@ -66,7 +66,7 @@ def test_the_sql_for_a_dba_and_the_grants_are_enough(
 
 
 def test_the_units_for_systemd_are_units_and_start_runjob_with_known_options() -> None:
-    service, timer = [block.text for block in BLOCKS if block.kind == "ini"]
+    _, service, timer = [block.text for block in BLOCKS if block.kind == "ini"]
     assert "OnCalendar=" in timer
     unit = configparser.RawConfigParser(strict=False)
     unit.read_string(service)
@@ -74,6 +74,17 @@ def test_the_units_for_systemd_are_units_and_start_runjob_with_known_options() -
     options = {word for word in shlex.split(command) if word.startswith("-")}
     assert "/RunJob " in command
     assert options <= list_options(list_parsers()["RunJob"]) | EVERYWHERE
+
+
+def test_the_unit_of_the_worker_is_the_one_that_init_writes(project: Project) -> None:
+    worker = next(block.text for block in BLOCKS if block.kind == "ini")
+    project.run("dataflow", "init", "--systemd")
+    written = (project.path / "systemd" / "dataflow-worker.service").read_text()
+    written = written.replace(str(project.path), "/srv/etl").replace("# User=etl", "User=etl")
+    lines = [line for line in written.splitlines() if line and not line.startswith("#")]
+    shown = [line for line in worker.splitlines() if line]
+    for line, other in zip(lines, shown, strict=True):
+        assert line == other or (line.startswith("ExecStart=") and line.endswith(" worker"))
 
 
 def test_the_lines_for_cron_have_five_fields_and_a_known_command() -> None:

@@ -10,7 +10,7 @@ from dataflow.store.postgres import PostgresDatabase
 from tests.store.world import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
-    from dataflow.store.database import Call, Database, Result, Row, Transaction
+    from dataflow.store.database import Call, Database, Result, Row, Transaction, Watch
 
 
 class Delegate:
@@ -41,6 +41,9 @@ class Delegate:
 
     def separate(self, patience_seconds: float | None) -> Database:
         return self.inner.separate(patience_seconds)
+
+    def watch(self) -> Watch:
+        return self.inner.watch()
 
     def count_pages(self) -> int:
         return self.inner.count_pages()

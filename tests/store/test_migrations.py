@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -141,6 +142,7 @@ def test_upgrading_an_older_schema_keeps_the_data(tmp_path: Path, postgres_url: 
         world.poke("UPDATE run SET started_at = '2020-01-01T00:00:00.000Z'")
         world.resubmit("to_clean", "1")
         world.poke("DROP TABLE chunk_version")
+        forget_workers(world)
         world.dataset("sales", grain="daily")
         world.dataset("digest.calendar", grain="daily")
         world.job("digest", ["sales", "digest.calendar"], schedule="0 6 1,15 * 1-5")
@@ -207,6 +209,7 @@ def test_the_printed_upgrade_of_an_older_store_works_while_others_write(postgres
     database = PostgresDatabase(postgres_url, SCHEMA)
     database.upgrade()
     world = World(Store(database, "op@desk"), None)
+    forget_workers(world)
     world.poke("DROP INDEX run_dataid")
     drop_watching(world)
     world.poke("ALTER TABLE job DROP COLUMN timeout_seconds")
@@ -237,6 +240,7 @@ def test_two_concurrent_upgrades_of_an_older_store_both_succeed(postgres_url: st
     database.upgrade()
     undo_mappings(World(Store(database, "op@desk"), None))
     drop_watching(World(Store(database, "op@desk"), None))
+    forget_workers(World(Store(database, "op@desk"), None))
     with database._connect() as connection:
         connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 4")
         dropped = ", ".join([f"DROP COLUMN {name}" for name in ("timeout_seconds", "kind", "days")])
@@ -272,21 +276,46 @@ def test_an_embedded_store_is_private_to_its_user(tmp_path: Path) -> None:
     assert found == dict.fromkeys(("dataflow.db", "dataflow.db-wal", "dataflow.db-shm"), 384)
 
 
-def test_a_newer_sqlite_store_is_refused(sqlite_world: World) -> None:
+@pytest.fixture
+def newer_world(world: World) -> Iterator[World]:
+    """A store that a later version of DataFlow has upgraded."""
     newer = SCHEMA_VERSION + 1
-    sqlite_world.poke(f"PRAGMA user_version = {newer}")
+    is_sqlite = world.store.database.dialect == "sqlite"
+    world.poke("ALTER TABLE job ADD COLUMN from_the_future text NOT NULL DEFAULT ''")
+    world.poke(
+        f"PRAGMA user_version = {newer}" if is_sqlite else f"INSERT INTO migration VALUES ({newer}, 'x')"
+    )
+    yield world
+    if not is_sqlite:
+        world.poke(f"DELETE FROM migration WHERE number = {newer}")
+    world.poke("ALTER TABLE job DROP COLUMN from_the_future")
+    world.poke(f"UPDATE meta SET value = '{SCHEMA_VERSION}' WHERE key = 'oldest_schema'")
+
+
+def test_a_newer_store_is_refused_if_it_excludes_this_version(newer_world: World) -> None:
+    newer = SCHEMA_VERSION + 1
+    newer_world.poke(f"UPDATE meta SET value = '{newer}' WHERE key = 'oldest_schema'")
     with pytest.raises(errors.SchemaMismatch, match=rf"has schema {newer}.*Upgrade DataFlow"):
-        sqlite_world.beside()
+        newer_world.beside().chunks("raw")
 
 
-def test_a_newer_postgresql_store_is_refused(postgres_world: World) -> None:
-    newer = SCHEMA_VERSION + 1
-    postgres_world.poke(f"INSERT INTO migration VALUES ({newer}, 'from_the_future')")
+def test_a_newer_store_that_does_not_say_whom_it_excludes_is_refused(newer_world: World) -> None:
+    newer_world.poke("UPDATE meta SET key = 'unknown' WHERE key = 'oldest_schema'")
     try:
-        with pytest.raises(errors.SchemaMismatch, match=rf"has schema {newer}.*Upgrade DataFlow"):
-            postgres_world.beside().chunks("raw")
+        with pytest.raises(errors.SchemaMismatch, match="Upgrade DataFlow"):
+            newer_world.beside().chunks("raw")
     finally:
-        postgres_world.poke(f"DELETE FROM migration WHERE number = {newer}")
+        newer_world.poke("UPDATE meta SET key = 'oldest_schema' WHERE key = 'unknown'")
+
+
+def test_this_version_works_on_a_newer_store_that_admits_it(newer_world: World) -> None:
+    newer_world.poke(f"UPDATE meta SET value = '{SCHEMA_VERSION}' WHERE key = 'oldest_schema'")
+    beside = newer_world.beside()
+    beside.chain("raw", "clean")
+    beside.ready("raw", "1", "2")
+    assert beside.drain("to_clean") == ["1", "2"]
+    assert beside.store.database.upgrade() == []
+    beside.close()
 
 
 def test_both_databases_have_the_same_tables_and_columns(sqlite_world: World, postgres_world: World) -> None:
@@ -304,6 +333,12 @@ def test_both_databases_define_every_placeholder_of_a_query(file: str, world: Wo
     queries._load(file)
     for name, text in queries._texts.items():
         assert "$" not in text, name
+
+
+def forget_workers(world: World) -> None:
+    """Undo the migration that introduced workers."""
+    world.poke("DROP TABLE worker")
+    world.poke("DELETE FROM meta WHERE key = 'oldest_schema'")
 
 
 def queries_of(database: object) -> Queries:

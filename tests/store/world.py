@@ -40,6 +40,7 @@ TABLES = (
     *("verb_token", "journal", "run_input", "run", "work_deadline", "work_input", "work", "chunk_version"),
     *("chunk", "job_pair"),
     *("job_environment", "job_output", "job_input", "job", "calendar", "dataset", "pool", "pause"),
+    "worker",
     *("delivery", "notification", "incident", "channel", "dataset_watch"),
 )
 REPEATS = 20

@@ -64,6 +64,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "invalidate": ("correct", "withdraw wrong chunks and redo what was made from them"),
     "lineage": ("lineage", "show what was made from what: datasets, chunks, columns"),
     "completion": ("completion", "print a completion script for bash, zsh or fish"),
+    "up": ("worker", "keep the project running on this machine, with a live view"),
+    "worker": ("worker", "keep all jobs running that this machine has commands for"),
+    "workers": ("worker", "list the workers that are alive and what they are doing"),
 }
 """Every command with its module and one line of help."""
 

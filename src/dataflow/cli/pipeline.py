@@ -14,7 +14,7 @@ from dataflow.cli.parser import parse_options
 from dataflow.cli.pipeline_settings import get_settings, load_catalog
 from dataflow.cli.runjob import add_option, check_choice, make_request, parser
 from dataflow.config.project import get_working_dir, no_project
-from dataflow.errors import BadInput, ConfigError, Conflict, LeaseLost, TimedOut, UnknownName, UsageError
+from dataflow.errors import ConfigError, LeaseLost, TimedOut, UsageError
 from dataflow.model.records import VIEW
 from dataflow.runjob.report import explain_nothing
 from dataflow.runjob.request import JobRequest
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from dataflow.pipelines.declare.catalog import Catalog, Definition
     from dataflow.pipelines.declare.settings import PipelineSettings
 
-REFUSALS = (BadInput, ConfigError, Conflict, UnknownName)
 TAKEN = ("command", "drain", "streams", "dataid", "dry_run", "store", "quiet", "waiting_exit_code", "timeout")
 """The options of RunJob that apply to a pipeline."""
 
@@ -119,12 +118,13 @@ def run_pipeline(context: Context, asked: JobRequest) -> int:
         context.say(f"warning: {problem}")
     from dataflow.cli.progress import PipelineProgress
     from dataflow.client import Flow
+    from dataflow.pipelines.register.project_jobs import register_project
     from dataflow.pipelines.run.facilities import Facilities
     from dataflow.pipelines.run.worker import PipelineWorker
     from dataflow.runjob.session import count_left
 
     settings = get_settings(context)
-    _register(context, catalog, definition, settings)
+    register_project(context.store, catalog, settings, context.say, definition)
     # Hands the run back as interrupted.
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     settings.secrets.add(*context.list_secrets())
@@ -152,22 +152,6 @@ def run_pipeline(context: Context, asked: JobRequest) -> int:
             tell = (lambda _text: None) if asked.quiet else context.say
             return explain_nothing(asked, flow.why(definition.job, asked.dataid), tell)
     return 0
-
-
-def _register(context: Context, catalog: Catalog, definition: Definition, settings: PipelineSettings) -> None:
-    """Registers all pipelines; warns about others that cannot be registered."""
-    from dataflow.pipelines.register.pipeline_jobs import register_pipelines
-
-    try:
-        register_pipelines(context.store, catalog.definitions.values(), settings)
-    except REFUSALS:
-        register_pipelines(context.store, catalog.list_needed(definition), settings)
-        for other in catalog.definitions.values():
-            try:
-                register_pipelines(context.store, catalog.list_needed(other), settings)
-            except REFUSALS as error:
-                place = "" if str(error).startswith(other.place) else f"{other.place}: {other.job}: "
-                context.say(f"warning: {other.job} is not registered: {place}{error}")
 
 
 def _refuse_options(given: argparse.Namespace, known: argparse.ArgumentParser, name: str) -> None:

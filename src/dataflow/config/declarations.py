@@ -71,17 +71,18 @@ JOB_KEYS: dict[str, tuple[str, Reader]] = {
 """The keys of a [job.NAME] table, each with its field of Job; `environment` last, as it is a table itself."""
 
 _DATASET_READERS = {**DATASET_KEYS, "check": fields.read_check, "password": fields.refuse_password}
-_JOB_READERS = {key: reader for key, (_, reader) in JOB_KEYS.items()}
+_JOB_READERS = {**{key: reader for key, (_, reader) in JOB_KEYS.items()}, "command": fields.read_command}
 
 
 class Declarations:
-    """What files declare; checks, and variables the store may not set, stay on this machine."""
+    """What files declare; checks, commands, and variables the store may not set, stay on this machine."""
 
     def __init__(self) -> None:
         self.datasets: list[Dataset] = []
         self.jobs: list[Job] = []
         self.checks: dict[str, tuple[str, ...]] = {}
         self.environments: dict[str, dict[str, str]] = {}
+        self.commands: dict[str, tuple[str, ...]] = {}
 
 
 def read_declarations(paths: list[str]) -> Declarations:
@@ -100,6 +101,7 @@ def read_declarations(paths: list[str]) -> Declarations:
         together.jobs += declared.jobs
         together.checks |= declared.checks
         together.environments |= declared.environments
+        together.commands |= declared.commands
     problems.raise_if_any()
     return together
 
@@ -127,11 +129,14 @@ def read_tables(path: str, document: dict[str, Any], problems: Problems) -> Decl
             declared.datasets.append(Dataset(name, **given))
     for name, table in _tables(path, document, "job", problems).items():
         values = _read_table(f"{path}: job.{name}", name, table, _JOB_READERS, problems)
+        command = values.pop("command", None)
+        if command is not None:
+            declared.commands[name] = command
         local = _take_local(values)
         if local:
             declared.environments[name] = local
-        # A table with only such variables refers to a job declared elsewhere.
-        if values or not local:
+        # A table with only a command or such variables refers to a job declared elsewhere.
+        if values or not (local or command):
             declared.jobs.append(Job(name, **{JOB_KEYS[key][0]: value for key, value in values.items()}))
     _refuse_misplaced(path, declared, problems)
     return declared
@@ -149,6 +154,7 @@ def _take_local(values: dict[str, Any]) -> dict[str, str]:
 def _refuse_misplaced(path: str, declared: Declarations, problems: Problems) -> None:
     """Note settings in a file that no worker reads, and variables that no file may set."""
     places = [f"dataset.{name}.check" for name in declared.checks]
+    places += [f"job.{name}.command" for name in declared.commands]
     for job, variables in declared.environments.items():
         for name in variables:
             place = f"job.{job}.environment.{name}"

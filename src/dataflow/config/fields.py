@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from dataflow.errors import BadInput
 from dataflow.model.grain import parse_grain
 from dataflow.model.mapping import parse_mapping, split_need
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     Reader = Callable[[object], object]
 
+_WORD = re.compile(r"[^\s\"'`$&|;<>()*?\[\]{}~#!\\]+")  # without anything that a shell would interpret
 _LARGEST = 2**31 - 1  # the largest integer that both databases store
 
 
@@ -128,6 +131,18 @@ def read_check(value: object) -> tuple[str, ...]:
         return ("/bin/sh", "-c", read_name(value))
     if not isinstance(value, list) or not value:
         raise BadInput(f'must be a command like ["test", "-s", "file"] or a string, not {_kind(value)}')
+    read_name(value[0])
+    return tuple(read_text(argument) for argument in value)
+
+
+def read_command(value: object) -> tuple[str, ...]:
+    """Return a job's command: an array of words, or a string that is one word. No shell sees it."""
+    if isinstance(value, str):
+        if not _WORD.fullmatch(read_name(value)):
+            raise BadInput('must be one word; no shell reads it. Write an array: ["./load.sh", "--full"]')
+        return (value,)
+    if not isinstance(value, list) or not value:
+        raise BadInput(f'must be a command like ["./load.sh", "--full"], not {_kind(value)}')
     read_name(value[0])
     return tuple(read_text(argument) for argument in value)
 

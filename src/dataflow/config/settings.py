@@ -43,6 +43,7 @@ class Config:
     checks: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # dataset to its check command
     environments: Mapping[str, Mapping[str, str]] = MappingProxyType({})  # job to variables set only here
     is_outside: bool = False  # neither a project nor a store was found or named
+    commands: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # job to its command on this machine
 
     _hidden = ("passkey", "store_password", "store_password_record", "environments")
 
@@ -72,12 +73,14 @@ class Sources:
         self._declared: dict[str, str] = {}
         self.checks: dict[str, tuple[str, ...]] = {}
         self.environments: dict[str, dict[str, str]] = {}
+        self.commands: dict[str, tuple[str, ...]] = {}
         if find_file(self.project_dir, PROJECT_FILE):
             # start-up: a project without the file does not load the TOML reader
             from dataflow.config.declarations import read_project_file
 
             self._declared, declared = read_project_file(self._toml_path, problems)
             self.checks, self.environments = declared.checks, declared.environments
+            self.commands = declared.commands
 
     def find(self, name: str) -> Setting | None:
         """Return the setting from the source with the highest precedence."""
@@ -144,6 +147,7 @@ def load_config(cwd: str, environ: Mapping[str, str], store: str | None = None) 
         checks=sources.checks,
         environments=sources.environments,
         is_outside=sources.is_outside and given is None,
+        commands=sources.commands,
     )
 
 

@@ -136,6 +136,10 @@ class Handoff:
         settled = [Settled(as_accepted(*pair), pair[1]) for pair in zip(endings, states, strict=True)]
         return Exchange(tuple(settled), runs, began_at, exhausted=looks and not runs)
 
+    def expect_dead(self) -> None:
+        """Ask the kernel about the other claimants on this machine at the next claim."""
+        self._looks_for_dead = True
+
     def begin(self, run: Run, began_at: float) -> Attempt:
         """Bring a claimed run to the point where it may start, or to its ending."""
         timeout_seconds = self._request.timeout_seconds or self.plan.job.timeout_seconds

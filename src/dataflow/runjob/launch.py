@@ -37,7 +37,6 @@ class Launcher:
         self._request = request
         self._terminals = terminals
         self._context_path = os.path.join(request.config.context_dir, guard.name)
-        self._made = 0
 
     def launch(self, attempt: Attempt) -> Child | Ended:
         """Start the first command of a run that may start."""
@@ -82,9 +81,8 @@ class Launcher:
         Each run gets a new file: a script may have put a symbolic link or a pipe in place of its own.
         """
         variables = describe(child.prepared)
-        self._made += 1
         # No other process on any machine uses this name: it begins with the claimant's token.
-        context = f"{self._context_path}-{self._made}.json"
+        context = f"{self._context_path}-{child.run.run_id}.json"
         try:
             write_context(context, child.prepared, variables)
         except OSError:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 class Presence:
     """One claimant; used by several threads."""
 
-    def __init__(self, lock_dir: str, store: Store) -> None:
+    def __init__(self, lock_dir: str, store: Store, token: str = "") -> None:
         self._lock_dir = lock_dir
         self._store = store
-        self._token = os.urandom(8).hex()
+        self._token = token or os.urandom(8).hex()
         self._lock: ClaimantLock | None = None
         self._held: dict[int, Held] = {}
         self._heartbeat: Heartbeat | None = None

@@ -1,4 +1,4 @@
-"""What one call of RunJob says on standard error, in order with its children's output, and what it counts."""
+"""What RunJob or a worker says on standard error, in order with its children's output, and what it counts."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ LAST_LINES = 10
 class Report:
     """Lines on standard error; never passed a secret."""
 
-    def __init__(self, terminal: Terminal, quiet: bool) -> None:
+    def __init__(self, terminal: Terminal, quiet: bool, program: str = "RunJob") -> None:
         self._terminal = terminal
         self._quiet = quiet
+        self._program = program
 
     def say(self, text: str) -> None:
         """Print information; --quiet suppresses it."""
@@ -29,7 +30,7 @@ class Report:
 
     def warn(self, text: str) -> None:
         """Print a warning or an error, even with --quiet."""
-        self._terminal.write(f"RunJob: {text}\n".encode("utf-8", "surrogateescape"))
+        self._terminal.write(f"{self._program}: {text}\n".encode("utf-8", "surrogateescape"))
 
     def ended(self, ending: Ending, state: str, seconds: float) -> None:
         """Print how a run ended."""

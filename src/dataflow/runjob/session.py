@@ -13,6 +13,7 @@ from dataflow.runjob.guard import Guard
 from dataflow.runjob.handoff import Handoff, make_claimant
 from dataflow.runjob.launch import Launcher
 from dataflow.runjob.lock import ClaimantLock
+from dataflow.runjob.loop import JobLine
 from dataflow.runjob.output import Terminal
 from dataflow.runjob.processes import adopt_orphans
 from dataflow.runjob.report import Report, explain_nothing
@@ -69,11 +70,12 @@ def _work(request: JobRequest, face: Face, lock: ClaimantLock, guard: Guard) -> 
     request = with_canonical_dataid(request, plan)
     _check_lease(request, plan)
     claimant = claimant_of(request, lock.name)
-    _warn_other_script(request, plan, claimant, report)
+    warn_other_script(request, plan, claimant, report)
     handoff = Handoff(request, face, plan, claimant, report.warn)
-    worker = Worker(request, face.store, handoff, Launcher(request, guard, terminals))
+    line = JobLine(request, handoff, Launcher(request, guard, terminals))
+    worker = Worker(line, face.store, guard, report, terminals)
     try:
-        worker.run(terminals, report)
+        worker.run()
     except BaseException:
         lock.leave_file()
         raise
@@ -95,7 +97,8 @@ def _check_lease(request: JobRequest, plan: Plan) -> None:
     check_lease(*request.lease_and_grace(plan.job))
 
 
-def _warn_other_script(request: JobRequest, plan: Plan, claimant: Claimant, report: Report) -> None:
+def warn_other_script(request: JobRequest, plan: Plan, claimant: Claimant, report: Report) -> None:
+    """Warn if the job's command is another one than it was first run with."""
     known, now = plan.script_path, claimant.job_script
     if os.path.isabs(known):
         known = _count_from_project(known, request.config.project_dir)

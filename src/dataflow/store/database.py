@@ -48,6 +48,21 @@ if TYPE_CHECKING:
         def records(self, records: Sequence[dict[str, Any]]) -> dict[str, Any]:
             """Parameters that make `$records` stand for these records, each a `value` with fields to cast."""
 
+    class Watch(Protocol):
+        """Notices that something has changed in the store, also through this process."""
+
+        poll_seconds: float | None
+        """How often to ask; None when its descriptor becomes readable instead."""
+
+        def fileno(self) -> int | None:
+            """The descriptor to poll."""
+
+        def take(self) -> bool:
+            """True if something has changed since the last call; StoreError when it hears nothing more."""
+
+        def close(self) -> None:
+            """Close its connection."""
+
     class Database(Protocol):
         """A database that holds the store's state."""
 
@@ -81,6 +96,9 @@ if TYPE_CHECKING:
 
             None for the usual time.
             """
+
+        def watch(self) -> Watch:
+            """Watch for changes, on a connection of its own."""
 
         def count_pages(self) -> int:
             """Count the pages that statements have touched so far, cached or not; benchmarks compare them."""

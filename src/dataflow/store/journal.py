@@ -40,6 +40,7 @@ def write_lines(tx: Transaction, entries: Sequence[JournalEntry]) -> None:
     for start in range(0, len(entries), BATCH):
         records = [_fields(entry) for entry in entries[start : start + BATCH]]
         tx.run("publish.journal_lines", **tx.records(records))
+    tx.run("worker.wake")
 
 
 def _fields(entry: JournalEntry) -> dict[str, Any]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from psycopg.pq.abc import PGresult
 
-    from dataflow.store.database import Call, Result, Row
+    from dataflow.store.database import Call, Result, Row, Watch
 
 TYPES = {bool: 16, int: 20, float: 701}
 """The server's type numbers for boolean, bigint and double precision; it infers all others."""
@@ -246,6 +246,18 @@ class PostgresDatabase:
     def separate(self, patience_seconds: float | None) -> PostgresDatabase:
         return PostgresDatabase(self.url, self._schema, self._password, patience_seconds)
 
+    def watch(self) -> Watch:
+        from dataflow.store.postgres_watch import PostgresWatch  # start-up: only workers wait
+
+        return PostgresWatch(self._connect(), self._schema, self._translated)
+
+    def _translated(self, verb: Callable[[], Result]) -> Result:
+        """Run something and raise the driver's errors as ours."""
+        try:
+            return verb()
+        except psycopg.Error as error:
+            raise self._translate(error) from error
+
     def count_pages(self) -> int:
         connection = self._connected()
         # A session reports its statistics only now and then; force a report before counting.
@@ -282,9 +294,7 @@ class PostgresDatabase:
         """Run a schema operation on a connection that expects no schema."""
         connection = self._connect()
         try:
-            return verb(connection)
-        except psycopg.Error as error:
-            raise self._translate(error) from error
+            return self._translated(lambda: verb(connection))
         finally:
             connection.close()
 
@@ -316,8 +326,7 @@ class PostgresDatabase:
             self._statements = None
             self._connection = self._connect()
             try:
-                found = postgres_schema.find_version(self._connection)
-                postgres_schema.check_version(found, self._shown, self._schema)
+                postgres_schema.check_version(self._connection, self._shown, self._schema)
             except BaseException:
                 self.close()
                 raise
@@ -351,10 +360,7 @@ class PostgresDatabase:
 
     def _parameters(self) -> dict[str, Any]:
         """The parts of the store's URL."""
-        try:
-            return dict(conninfo_to_dict(self.url))
-        except psycopg.Error as error:
-            raise self._translate(error) from error
+        return self._translated(lambda: dict(conninfo_to_dict(self.url)))
 
     def _limits(self) -> tuple[float, float, int, int]:
         """Milliseconds for a lock and a statement, seconds to connect, milliseconds without an answer."""

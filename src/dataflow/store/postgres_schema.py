@@ -6,7 +6,7 @@ import time
 from contextlib import nullcontext
 
 from dataflow import errors
-from dataflow.store.queries import SCHEMA_VERSION, newer_schema, read_migrations
+from dataflow.store.queries import OLDEST_SCHEMA, SCHEMA_VERSION, read_migrations, refuse_newer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,10 +35,12 @@ def find_version(connection: Any) -> int:
     return int(connection.execute("SELECT coalesce(max(number), 0) FROM migration").fetchone()[0])
 
 
-def check_version(found: int, shown: str, schema: str) -> None:
-    """Raise SchemaMismatch unless the schema is this version's."""
+def check_version(connection: Any, shown: str, schema: str) -> None:
+    """Raise SchemaMismatch unless this code may work on the schema."""
+    found = find_version(connection)
     if found > SCHEMA_VERSION:
-        raise newer_schema(shown, found)
+        row = connection.execute(OLDEST_SCHEMA).fetchone()
+        refuse_newer(shown, found, row[0] if row else None)
     if found == 0:
         raise errors.SchemaMismatch(
             f"The store {shown} has no DataFlow tables in schema {schema}. Create them: dataflow db "

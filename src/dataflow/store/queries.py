@@ -101,8 +101,11 @@ def read_migrations() -> list[tuple[int, str, str]]:
     return found
 
 
-SCHEMA_VERSION = 14
+SCHEMA_VERSION = 15
 """The number of the newest migration, so start-up need not read the folder; a test checks it."""
+
+OLDEST_SCHEMA = "SELECT value FROM meta WHERE key = 'oldest_schema'"
+"""The oldest schema whose code may still work on a store. Not a named query: it is asked before any is."""
 
 
 def newer_schema(shown: str, found: int) -> errors.SchemaMismatch:
@@ -111,3 +114,9 @@ def newer_schema(shown: str, found: int) -> errors.SchemaMismatch:
         f"The store {shown} has schema {found}; this version of DataFlow knows {SCHEMA_VERSION}. "
         "Upgrade DataFlow on this machine."
     )
+
+
+def refuse_newer(shown: str, found: int, oldest: str | None) -> None:
+    """Raise SchemaMismatch for a store of a later version, unless it says that this code may work on it."""
+    if oldest is None or int(oldest) > SCHEMA_VERSION:
+        raise newer_schema(shown, found)

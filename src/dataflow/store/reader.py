@@ -7,6 +7,7 @@ Names follow the result: get_ returns one or fails, find_ one or None, list_ man
 from __future__ import annotations
 
 from dataflow.model.record import record
+from dataflow.store import workers
 from dataflow.store.chunk_reads import ChunkReads
 from dataflow.store.control_reads import ControlReads
 from dataflow.store.job_reads import JobReads
@@ -14,6 +15,12 @@ from dataflow.store.lineage_reads import LineageReads
 from dataflow.store.reads import Reads
 from dataflow.store.run_reads import RunReads
 from dataflow.store.work_reads import WorkReads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dataflow.model.records import WorkerRow
 
 
 @record
@@ -53,5 +60,23 @@ class JournalReads(Reads):
         return str(self._get("versions.store_id"))
 
 
-class Reader(JobReads, WorkReads, RunReads, ChunkReads, LineageReads, JournalReads, ControlReads):
+class WorkerReads(Reads):
+    """Reads of workers."""
+
+    def list_workers(self) -> list[WorkerRow]:
+        """Return all workers, oldest first, with what each is doing."""
+        return self._read(workers.list_workers)
+
+    def find_job_ids(self, names: Sequence[str]) -> dict[str, int]:
+        """Return the ids of the jobs of these names that are registered."""
+        return self._read(lambda tx: workers.find_job_ids(tx, names))
+
+    def list_held_jobs(self, claimant: str) -> list[int]:
+        """Return the jobs whose live runs a claimant holds."""
+        return [row[0] for row in self._rows("worker.jobs_of_claimant", claimant=claimant)]
+
+
+class Reader(
+    JobReads, WorkReads, RunReads, ChunkReads, LineageReads, JournalReads, ControlReads, WorkerReads
+):
     """Every read of one store."""

@@ -15,7 +15,7 @@ from dataflow import errors
 from dataflow.model.wording import utc_text
 from dataflow.private_files import make_private_folder
 from dataflow.store.leases import boot_id
-from dataflow.store.queries import SCHEMA_VERSION, Queries, newer_schema, read_migrations
+from dataflow.store.queries import OLDEST_SCHEMA, SCHEMA_VERSION, Queries, read_migrations, refuse_newer
 from dataflow.store.sqlite_file import create_private, refuse_network_file_system
 
 TYPE_CHECKING = False
@@ -104,6 +104,30 @@ class SqliteTransaction:
         return {"records": json.dumps(records, ensure_ascii=False)}
 
 
+class SqliteWatch:
+    """Notices the commits of all other connections, also those of this process; asked now and then."""
+
+    poll_seconds: float | None = 0.3
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._seen = self._version()
+
+    def fileno(self) -> int | None:
+        """Nothing becomes readable: an embedded database wakes nobody."""
+        return None
+
+    def take(self) -> bool:
+        before, self._seen = self._seen, self._version()
+        return self._seen != before
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _version(self) -> int:
+        return int(self._connection.execute("PRAGMA data_version").get)
+
+
 class SqliteDatabase:
     """One connection to one database file."""
 
@@ -166,6 +190,9 @@ class SqliteDatabase:
         if patience_seconds is not None:
             other._connection.set_busy_handler(lambda tries: _wait_for_lock(tries, patience_seconds))
         return other
+
+    def watch(self) -> SqliteWatch:
+        return SqliteWatch(self.separate(None)._connection)
 
     def count_pages(self) -> int:
         counters = (apsw.SQLITE_DBSTATUS_CACHE_HIT, apsw.SQLITE_DBSTATUS_CACHE_MISS)
@@ -241,13 +268,14 @@ class SqliteDatabase:
         return connection
 
     def _check_schema(self) -> None:
-        """Create the schema on first use; refuse one that is newer than this code."""
+        """Create the schema on first use; refuse a newer one that this code cannot work with."""
         with _translated(self.path):
             found = self.schema_version()
         if found < SCHEMA_VERSION:
             self.upgrade()
         elif found > SCHEMA_VERSION:
-            raise newer_schema(self.path, found)
+            with _translated(self.path):
+                refuse_newer(self.path, found, self._connection.execute(OLDEST_SCHEMA).get)
 
     def _migrate(self, number: int, name: str, text: str) -> bool:
         def migrate(transaction: SqliteTransaction) -> bool:

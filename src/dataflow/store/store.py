@@ -22,12 +22,15 @@ if TYPE_CHECKING:
         ClaimRequest,
         Dataset,
         Ending,
+        JobOutlook,
         LapsedRun,
         Pin,
         Plan,
         PlanInput,
         PlanOutput,
         Run,
+        WorkerEntry,
+        WorkerRow,
     )
     from dataflow.model.status import WorkState
     from dataflow.store.calendars import Addition, DueCalendar
@@ -369,6 +372,36 @@ class Store:
     def journal(self, entry: JournalEntry) -> None:
         """Add a line that belongs to no other move."""
         self._once("journal", lambda tx: write_journal(tx, entry))
+
+    # workers
+
+    def list_outlooks(self, job_ids: Sequence[int]) -> list[JobOutlook]:
+        """Return what there is to do for some jobs, except those on hold."""
+        from dataflow.store import workers  # start-up: only workers need it
+
+        return self.database.read(lambda tx: workers.list_outlooks(tx, job_ids))
+
+    def enlist(self, entry: WorkerEntry) -> None:
+        """Add a worker, or renew its heartbeat."""
+        from dataflow.store import workers  # start-up: only workers need it
+
+        self.database.write(lambda tx: workers.enlist(tx, entry))
+
+    def set_listening(self, name: str, listening: bool) -> None:
+        """Have a worker notified of new work, or not."""
+        self.database.write(lambda tx: tx.run("worker.listen", name=name, listening=listening))
+
+    def dismiss(self, name: str) -> None:
+        """Remove a worker that ends."""
+        from dataflow.store import workers  # start-up: only workers need it
+
+        self.database.write(lambda tx: workers.dismiss(tx, name))
+
+    def dismiss_lost(self, lost: Sequence[WorkerRow], gone: Sequence[str]) -> list[WorkerRow]:
+        """Remove workers whose heartbeat has lapsed or that are known to be gone; return those removed."""
+        from dataflow.store import workers  # start-up: only workers need it
+
+        return self.database.write(lambda tx: workers.dismiss_lost(tx, lost, gone, self.actor))
 
     def _once(self, action: str, verb: Callable[[Transaction], Any]) -> Any:
         token = os.urandom(16).hex()

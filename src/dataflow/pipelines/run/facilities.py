@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
-from typing import Protocol
+from typing import Protocol, Self
 
 from dataflow.config.settings import Config
 from dataflow.model.location import run_folder
@@ -109,7 +109,11 @@ class Facilities:
         self.staging = StagingFolders(config.project_dir, store.read.get_store_id())
         self._equip(store, progress, SharedSession(config.log_dir))
 
-    def beside(self, store: Store) -> Facilities:
+    def share_session(self, other: Facilities) -> None:
+        """Uses the Spark session of another one, which may have been started already."""
+        self._equip(self.store, self.progress, other.spark.shared)
+
+    def beside(self, store: Store) -> Self:
         """The same for another thread, on its own connection; they share the Spark session."""
         other = copy(self)
         self.spark.shared.has_streams = True

@@ -204,6 +204,14 @@ RETURNING state
 INSERT INTO journal (at, actor, action, job, dataset, dataid, run_id, from_state, to_state, items, why)
 VALUES ($now_at, :actor, :action, :job, :dataset, :dataid, :run_id, :from_state, :to_state, :items, :why)
 
+-- name: journal @postgres
+-- The same. What makes work claimable is journalled, so this also tells the workers that wait, after the commit. Without
+-- one nothing is sent: transactions that notify commit one after the other.
+INSERT INTO journal (at, actor, action, job, dataset, dataid, run_id, from_state, to_state, items, why)
+VALUES ($now_at, :actor, :action, :job, :dataset, :dataid, :run_id, :from_state, :to_state, :items, :why)
+RETURNING (SELECT pg_notify('dataflow', current_schema()) FROM worker
+           WHERE listening AND alive_until > $lease_then AND :action <> 'claim' LIMIT 1)
+
 -- name: journal_lines
 -- Many moves at once.
 INSERT INTO journal (at, actor, action, job, dataset, dataid, run_id, from_state, to_state, items, why)

@@ -1,0 +1,1 @@
+"""The worker: keeps all jobs of a project running that this machine has commands for."""

@@ -1,0 +1,48 @@
+"""Which job comes next: by the priority of its first claimable work, then by the age of that work. Pure."""
+
+from __future__ import annotations
+
+from dataflow.model.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from dataflow.model.records import JobOutlook
+
+
+@record
+class Candidate:
+    """A job with something to claim; `work_id` is None if a claim has to make it claimable first."""
+
+    job_id: int
+    work_id: int | None
+
+
+def rank(outlooks: Iterable[JobOutlook], dead: Collection[int]) -> list[Candidate]:
+    """Return the jobs with something to claim, in the order in which they get it.
+
+    Among equals, a job whose wait, interval or lease is over goes first: only a claim shows how old its work
+    is. `dead` are jobs with runs of a process that is gone.
+    """
+    found = []
+    for one in outlooks:
+        if one.work_id is not None and one.priority is not None:
+            found.append(((-one.priority, 1, str(one.called_at)), Candidate(one.job_id, one.work_id)))
+        elif one.job_id in dead or _is_due(one):
+            found.append(((-one.job_priority, 0, ""), Candidate(one.job_id, None)))
+    return [candidate for _, candidate in sorted(found, key=lambda pair: pair[0])]
+
+
+def find_next_due(outlooks: Iterable[JobOutlook]) -> float | None:
+    """Return in how many seconds the next wait, interval or lease is over; None if nothing is waited for."""
+    return min((left for one in outlooks for left in _list_due(one) if left > 0), default=None)
+
+
+def _is_due(outlook: JobOutlook) -> bool:
+    return any(left <= 0 for left in _list_due(outlook))
+
+
+def _list_due(outlook: JobOutlook) -> list[float]:
+    spans = (outlook.wait_seconds, outlook.calendar_seconds, outlook.lease_seconds)
+    return [left for left in spans if left is not None]

@@ -1,0 +1,366 @@
+"""The worker's event loop: chooses a job whenever a stream is free, waits for work, and outlives outages."""
+
+from __future__ import annotations
+
+from dataflow import errors
+from dataflow.model.record import replace
+from dataflow.runjob.child import Child
+from dataflow.runjob.endings import handed_back
+from dataflow.runjob.launch import Ended
+from dataflow.runjob.loop import RETRY_SECONDS, JobLine, Loop
+from dataflow.runjob.processes import boottime
+from dataflow.runjob.spawn import script_hash
+from dataflow.service.counts import Counts
+from dataflow.service.housekeeping import Housekeeping
+from dataflow.service.membership import Membership
+from dataflow.service.ranking import Ranking
+from dataflow.service.request import Doing, Snapshot
+from dataflow.service.signals import WorkerSignals
+from dataflow.service.store_watch import StoreWatch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.model.records import Run
+    from dataflow.runjob.handoff import Exchange
+    from dataflow.service.report import WorkerReport
+    from dataflow.service.request import View, WorkerRequest
+    from dataflow.service.roster import ServedJob
+    from dataflow.service.session import Equipment
+    from dataflow.store.store import Store
+
+TICK_SECONDS = 1.0
+"""How often files and locks are looked at."""
+PATIENCE_SECONDS = 3.0
+"""How long looking and housekeeping wait for the store."""
+VIEW_SECONDS = 0.5
+
+
+class ServiceWorker(Loop):
+    """All runs of one worker: scripts as children of this process, pipelines in one other process."""
+
+    tally: Counts
+    signals: WorkerSignals
+    report: WorkerReport
+
+    def __init__(self, request: WorkerRequest, equipment: Equipment, view: View | None) -> None:
+        name = equipment.lock.name
+        super().__init__(equipment.store, name, equipment.guard, equipment.report, equipment.terminals)
+        self.tally, self.signals = Counts(), WorkerSignals()
+        self.waits_for_retries = request.until_idle
+        self._request = request
+        self._view = view
+        self._definitions = equipment.definitions
+        self._roster = equipment.definitions.roster
+        self._pipelines = equipment.pipelines
+        self._ranking = Ranking(self._roster)
+        self._membership = Membership(request, name)
+        self._house = Housekeeping(
+            self._definitions, self._pipelines, self._membership, self._ranking, equipment.report
+        )
+        self._quick: Store = equipment.store.separate(PATIENCE_SECONDS)
+        self._watch = StoreWatch()
+        self._open_lines: list[JobLine] = []
+        self._tick_at = self._view_at = 0.0
+        self._trouble = ""
+
+    def run(self) -> None:
+        """Work until a signal, or until there is nothing to do with `until_idle`."""
+        self.signals.catch()
+        try:
+            self._membership.beat(self._quick, len(self._roster))
+            while not self._is_over():
+                self._turn()
+        finally:
+            self._pipelines.end()
+            self.end()
+            self._resign()
+
+    def _turn(self) -> None:
+        """Finish, claim, and wait until there may be more to do."""
+        if self.signals.take_reload():
+            self._house.reload()
+        try:
+            if self._trouble:
+                self._look()
+            self._settle_ended()
+            self._claim_next()
+            if self._has_ended() or self._listen():
+                return
+        except errors.SchemaMismatch:
+            raise
+        except errors.StoreError as error:
+            if self.signals.stops_work and not self._children:
+                raise
+            self._note_outage(error)
+            self._wait(boottime() + RETRY_SECONDS)
+            return
+        if not self._is_over():
+            self._wait()
+
+    def _is_over(self) -> bool:
+        if self._children or self._pipelines.is_busy or self._has_ended():
+            return False
+        if self.signals.stops_claims:
+            return True
+        is_waiting = self._ranking.is_stale or self._trouble or self._pipelines.is_loading
+        if not self._request.until_idle or is_waiting or any(line.retries_at for line in self._open_lines):
+            return False
+        return self._find_first() is None
+
+    def _has_ended(self) -> bool:
+        return any(line.ended for line in self._open_lines)
+
+    # choosing
+
+    def _settle_ended(self) -> None:
+        """Finish what has ended, and claim more of the same job in the same transaction if it is its turn."""
+        for line in [line for line in self._open_lines if line.ended]:
+            job, wanted = self._roster.get(line.request.job), 0
+            if job is not None and job.line is line and not self.signals.stops_claims:
+                if self._ranking.is_old:
+                    self._look()
+                first = self._find_first()
+                wanted = self._count_free() if first is not None and first[0] is job else 0
+            self._settle(line, wanted, job)
+        kept = {*map(id, self._lines.values()), *(id(job.line) for job in self._roster)}
+        self._open_lines = [line for line in self._open_lines if line.ended or id(line) in kept]
+
+    def _claim_next(self) -> None:
+        """Give each free stream to the job whose turn it is."""
+        while self._count_free() and not self.signals.stops_claims:
+            first = self._find_first()
+            if first is None and (self._ranking.is_stale or boottime() >= self._ranking.due_at):
+                self._look()
+                first = self._find_first()
+            if first is None:
+                break
+            job = first[0]
+            if job.is_pipeline:
+                self._pipelines.run(job.name)
+                job.has_dead = False
+            elif (line := self._open_line(job)) is not None:
+                self._settle(line, self._count_free(), job)
+        if not self._count_free():
+            self._membership.work(self._quick)
+
+    def _find_first(self) -> tuple[ServedJob, int | None] | None:
+        return self._ranking.find_first(lambda job: not job.is_pipeline or self._pipelines.may_run(job.name))
+
+    def _look(self) -> None:
+        self._ranking.look(self._quick)
+        self._note_recovery()
+        for name in self._roster.unregistered:
+            self.report.once(f"Job {name} has a command but is not registered. Register it: dataflow apply")
+
+    def _settle(self, line: JobLine, wanted: int, job: ServedJob | None) -> None:
+        """Finish and claim; a problem of one job leaves the others alone."""
+        had_ended = bool(line.ended)
+        try:
+            if wanted:
+                self._refresh_script(line)
+            exchange = self.settle(line, wanted)
+        except errors.StoreError:
+            raise
+        except errors.DataFlowError as error:
+            self._failed_claim(line, wanted, job, error)
+            return
+        self._ranking.is_stale = True
+        if job is None:
+            return
+        job.has_dead = False
+        if line.broken is not None:
+            self.report.once(f"{job.name}: {line.broken} The other jobs go on.")
+            line.broken = None
+            job.pause()
+        elif exchange.runs:
+            job.resume()
+            job.unblock()
+        elif wanted and exchange.exhausted:
+            job.block(self._ranking.find_work(job))
+        elif had_ended:
+            job.unblock()
+
+    def _failed_claim(
+        self, line: JobLine, wanted: int, job: ServedJob | None, error: errors.DataFlowError
+    ) -> None:
+        """Leave a job alone whose claim was refused, for example because it was removed."""
+        self.report.once(f"{line.request.job}: {error}")
+        if job is not None and wanted:
+            job.pause()
+            job.line = None
+            self._roster.set_ids(self._quick.read.find_job_ids([one.name for one in self._roster]))
+        else:
+            line.ended = []  # the store does not take these endings, now or later
+
+    def _open_line(self, job: ServedJob) -> JobLine | None:
+        """Return how the runs of a job are claimed and started; None if that is not possible now."""
+        if job.line is None:
+            try:
+                job.line = self._definitions.make_line(job)
+            except errors.StoreError:
+                raise
+            except errors.DataFlowError as error:
+                self.report.once(f"{job.name}: {error} The other jobs go on.")
+                job.pause()
+                return None
+            self._open_lines.append(job.line)
+        return job.line
+
+    def _refresh_script(self, line: JobLine) -> None:
+        """Let runs record the script as it is now."""
+        claimant = line.handoff.claimant
+        now = script_hash(claimant.script_path) or ""
+        if now != claimant.script_hash:
+            line.handoff.claimant = replace(claimant, script_hash=now)
+
+    def _count_free(self) -> int:
+        return max(0, self._request.streams - len(self._children) - self._pipelines.busy)
+
+    def _note_pipelines(self) -> None:
+        """Take what the process of the pipelines has told: its jobs, and runs that have ended."""
+        if (names := self._pipelines.take_jobs()) is not None:
+            self._roster.set_pipelines(names)
+        for end in self._pipelines.take_ended():
+            job = self._roster.get(end.job)
+            if end.found:
+                self.tally.count_run(end.done)
+            if job is not None and end.found:
+                job.unblock()
+            elif job is not None:
+                job.block(self._ranking.find_work(job))
+        self._ranking.is_stale = True
+
+    # the store
+
+    def settle(self, line: JobLine, wanted: int) -> Exchange:
+        exchange = super().settle(line, wanted)
+        self._note_recovery()
+        return exchange
+
+    def _launch(self, line: JobLine, run: Run, began_at: float) -> Child | Ended:
+        try:
+            return super()._launch(line, run, began_at)
+        except errors.SchemaMismatch:
+            raise
+        except errors.StoreError as error:
+            return Ended(handed_back(run, str(error)))
+
+    def _wait_for_store(self, until: float, error: errors.StoreError, again: bool) -> bool:
+        """Wait for as long as it takes: the guard ends the children before their leases lapse."""
+        if self.signals.hurries or (self.signals.stops_work and not self._children):
+            return False
+        self._note_outage(error)
+        self._wait_until(boottime() + RETRY_SECONDS)
+        return True
+
+    def _note_outage(self, error: errors.StoreError) -> None:
+        if not self._trouble:
+            self.report.warn(f"{error} The worker waits for the store.")
+        self._trouble = str(error)
+        self._ranking.is_stale = True
+        self._watch.close()
+
+    def _note_recovery(self) -> None:
+        if self._trouble:
+            self.report.say("The store answers again.")
+            self._trouble = ""
+
+    def _listen(self) -> bool:
+        """Have the store wake this worker; True if it must look once more before it waits."""
+        if not self._count_free() or self.signals.stops_claims:
+            return False
+        is_new = self._watch.open(self._quick)
+        if self._membership.wait(self._quick) or is_new:
+            self._ranking.forget()
+        return self._ranking.is_stale
+
+    def _hear(self, changed: bool) -> None:
+        """Look at the store again if something has changed there."""
+        if changed:
+            self._ranking.forget()
+            for job in self._roster:
+                job.unblock()
+
+    def _resign(self) -> None:
+        self._watch.close()
+        try:
+            self._membership.leave(self._quick)
+        except errors.StoreError:
+            pass  # its heartbeat lapses
+        self._quick.close()
+
+    # events
+
+    def _list_other_fds(self) -> list[int]:
+        fds, watched = self._pipelines.list_fds(), self._watch.fileno()
+        return fds if watched is None else [*fds, watched]
+
+    def _handle_other(self, fd: int) -> bool:
+        if fd in self._pipelines.list_fds():
+            self._pipelines.handle(fd)
+            self._note_pipelines()
+        elif fd == self._watch.fileno():
+            self._hear(self._watch.take())
+        else:
+            return False
+        return fd not in self._list_other_fds()
+
+    def _list_deadlines(self) -> list[float]:
+        found = [self._tick_at, *(at for line in self._open_lines for at in line.retries_at)]
+        if (poll_at := self._watch.poll_at) is not None:
+            found.append(poll_at)
+        if self._count_free() and not self.signals.stops_claims:
+            found.append(self._ranking.due_at)
+        if self._view is not None:
+            found.append(self._view_at)
+        return found
+
+    def _may_gather(self) -> bool:
+        return bool(self._children) and self._has_ended()
+
+    def _end_retries(self, now: float) -> None:
+        for line in self._open_lines:
+            left = [at for at in line.retries_at if at > now and not self.signals.stops_claims]
+            if left != line.retries_at:
+                line.retries_at, self._ranking.is_stale = left, True
+
+    def _keep_promises(self) -> None:
+        super()._keep_promises()
+        self._hear(self._watch.poll())
+        self._pipelines.keep_promises(self.signals)
+        now = boottime()
+        if now >= self._tick_at:
+            self._tick_at = now + TICK_SECONDS
+            self._tick()
+        if self._view is not None and now >= self._view_at:
+            self._view_at = now + VIEW_SECONDS
+            self._view.show(self.take_snapshot())
+
+    def _tick(self) -> None:
+        self._house.reload_changed()
+        if self._trouble:
+            return  # every attempt would hold up the children for a while
+        try:
+            self._house.keep(self._quick)
+        except errors.SchemaMismatch:
+            raise
+        except errors.StoreError as error:
+            self._note_outage(error)
+
+    def take_snapshot(self) -> Snapshot:
+        """Return what this worker is doing now."""
+        doing = [
+            Doing(child.run.job, child.run.dataid, child.run.run_id, child.began_at)
+            for child in self._children.values()
+        ]
+        return Snapshot(
+            self._token,
+            self._request.streams,
+            len(self._roster),
+            (*doing, *self._pipelines.list_doing()),
+            self.tally.runs_done,
+            self.tally.runs_failed,
+            self.tally.lost,
+            self.signals.stops_claims,
+            self._trouble,
+        )

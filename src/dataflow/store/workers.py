@@ -1,0 +1,65 @@
+"""Workers as the store knows them, and what there is to do for their jobs."""
+
+from __future__ import annotations
+
+from dataflow.model.record import names_of
+from dataflow.model.records import JobOutlook, WorkerEntry, WorkerRow, WorkerRun
+from dataflow.store.journal import JournalEntry, write_journal
+from dataflow.store.reads import record_from
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from dataflow.store.database import Transaction
+
+PATIENCE_SECONDS = 35.0
+"""A worker is alive this long after its last heartbeat."""
+
+
+def list_outlooks(tx: Transaction, job_ids: Sequence[int]) -> list[JobOutlook]:
+    """Return what there is to do for some jobs, except those on hold; one query."""
+    return [record_from(JobOutlook, row) for row in tx.rows("worker.outlook", **tx.ids(job_ids))]
+
+
+def find_job_ids(tx: Transaction, names: Sequence[str]) -> dict[str, int]:
+    """Return the ids of the jobs of these names that are registered."""
+    return dict(tx.rows("worker.job_ids", **tx.names(names)))
+
+
+def enlist(tx: Transaction, entry: WorkerEntry) -> None:
+    """Add a worker, or renew its heartbeat if it is known."""
+    fields: dict[str, Any] = {name: getattr(entry, name) for name in names_of(entry)}
+    changing = {name: fields[name] for name in ("name", "jobs", "listening")}
+    if tx.find("worker.renew", patience_seconds=PATIENCE_SECONDS, **changing) is None:
+        tx.run("worker.enlist", patience_seconds=PATIENCE_SECONDS, **fields)
+
+
+def dismiss(tx: Transaction, name: str) -> None:
+    """Remove a worker that ends."""
+    tx.run("worker.dismiss", name=name, gone=True)
+
+
+def dismiss_lost(
+    tx: Transaction, lost: Sequence[WorkerRow], gone: Sequence[str], actor: str
+) -> list[WorkerRow]:
+    """Remove and journal workers whose heartbeat has lapsed, or that are known to be gone; return them."""
+    removed = []
+    for row in lost:
+        if tx.find("worker.dismiss", name=row.name, gone=row.name in gone) is None:
+            continue
+        removed.append(row)
+        why = "its process is gone" if row.name in gone else "no heartbeat"
+        write_journal(
+            tx, JournalEntry("lost worker", actor, why=f"{row.name} on {row.host}, process {row.pid}: {why}")
+        )
+    return removed
+
+
+def list_workers(tx: Transaction) -> list[WorkerRow]:
+    """Return all workers, oldest first, with what each is doing."""
+    doing: dict[str, list[WorkerRun]] = {}
+    for name, *row in tx.rows("worker.runs_of_workers"):
+        doing.setdefault(name, []).append(record_from(WorkerRun, tuple(row)))
+    return [record_from(WorkerRow, (*row, tuple(doing.get(row[0], ())))) for row in tx.rows("worker.workers")]

@@ -1,0 +1,62 @@
+"""`dataflow workers` and `dataflow up`: who is alive, where, and doing what."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from tests.acceptance.flow import family, kill_together, wait_until
+from tests.service.crew import ONE, RECORDS_JOB, SLEEPS, Crew
+
+
+def test_workers_are_listed_with_what_they_are_doing(crew: Crew) -> None:
+    crew.declare(ONE)
+    crew.flow.script("load.sh", SLEEPS)
+    assert crew.flow.json("workers") == []
+    assert "No worker is alive" in crew.flow.dataflow("workers").stderr
+    crew.flow.ready("raw", "1")
+    worker = crew.start_ready("-j", "3")
+    crew.flow.wait_for_pid("pid.1")
+    (row,) = crew.flow.json("workers")
+    assert (row["pid"], row["host"], row["streams"], row["jobs"]) == (worker.pid, os.uname().nodename, 3, 1)
+    assert row["version"] and row["started_at"]
+    (doing,) = row["doing"]
+    assert (doing["job"], doing["dataid"]) == ("load", "1")
+    assert "load 1 (run 1)" in crew.flow.dataflow("workers").stdout
+
+
+def test_a_worker_that_died_on_this_machine_is_not_listed_although_nobody_has_cleaned_up(crew: Crew) -> None:
+    crew.declare(ONE)
+    crew.flow.script("load.sh")
+    worker = crew.start_ready()
+    kill_together(worker.pid, *family(worker.pid))
+    worker.process.wait()
+    wait_until(lambda: crew.flow.json("workers") == [], 20)  # sooner than its heartbeat lapses
+    assert crew.list_pids() == [worker.pid]
+    other = crew.start_ready()
+    wait_until(lambda: crew.list_pids() == [other.pid])
+    assert [row for row in crew.flow.json("journal") if row["action"] == "lost worker"]
+
+
+def test_up_works_without_a_terminal_and_says_what_it_does(sqlite_crew: Crew) -> None:
+    sqlite_crew.declare(ONE)
+    sqlite_crew.flow.script("load.sh", RECORDS_JOB)
+    sqlite_crew.flow.ready("raw", "1")
+    worker = sqlite_crew.start_ready(command="up")
+    worker.wait_for("load 1: DONE")
+    assert worker.end(signal.SIGINT) == 0
+
+
+def test_init_writes_units_with_the_paths_of_this_machine(sqlite_crew: Crew) -> None:
+    project = sqlite_crew.flow.project
+    project.script("dataflow", "exit 0")
+    env = {"PATH": f"{project.path}:/usr/bin:/bin"}
+    (project.path / "dataflow.toml").write_text(ONE)
+    project.run("dataflow", "init", "--systemd", env=env)
+    unit = (project.path / "systemd" / "dataflow-worker.service").read_text()
+    assert f"WorkingDirectory={project.path}\n" in unit
+    assert f"ExecStart={project.path / 'dataflow'} worker\n" in unit
+    assert "@" not in unit
+    assert (project.path / "dataflow.toml").read_text() == ONE
+    again = project.run("dataflow", "init", "--systemd", env=env, check=False)
+    assert again.returncode == 75 and "already exists" in again.stderr

@@ -1,0 +1,151 @@
+"""Workers in the store: what there is to do for them, who is alive, and who hears of new work."""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Callable
+
+import pytest
+
+from dataflow.actions.workers import dismiss_lost, enlist, list_live, listen
+from dataflow.model.record import replace
+from dataflow.model.records import JobOutlook, WorkerEntry
+from dataflow.model.status import RunOutcome
+from tests.store.world import World, make_request
+
+ENTRY = WorkerEntry("00aa11bb22cc33dd", "etl1", "boot-1", 4711, "etl", "dev", "0.1.0", 4, 3)
+
+
+def outlook(world: World, job: str) -> JobOutlook | None:
+    found = world.store.list_outlooks([world.plan(job).job_id])
+    return found[0] if found else None
+
+
+def get_outlook(world: World, job: str) -> JobOutlook:
+    found = outlook(world, job)
+    assert found is not None
+    return found
+
+
+def test_the_first_claimable_work_is_that_of_the_next_claim(world: World) -> None:
+    world.chain("raw", "clean")
+    assert get_outlook(world, "to_clean").work_id is None
+    world.ready("raw", "2", "10", "1")
+    first = get_outlook(world, "to_clean").work_id
+    run = world.claim("to_clean")[0]
+    assert (first, run.dataid) == (run.work_id, "1")
+
+
+def test_the_first_claimable_work_of_an_ordered_job_is_its_first_unfinished_one(world: World) -> None:
+    world.dataset("raw", grain="sequence")
+    world.job("load", ["raw"], ordered=True)
+    world.ready("raw", "1", "2")
+    assert get_outlook(world, "load").work_id is not None
+    world.claim("load")
+    assert get_outlook(world, "load").work_id is None
+
+
+def test_a_job_on_hold_has_no_outlook(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    world.store.hold(world.plan("to_clean"), None, True, "")
+    assert outlook(world, "to_clean") is None
+
+
+def test_the_outlook_says_when_a_retry_is_due(world: World) -> None:
+    world.chain("raw", "clean", retries=3, retry_delay_seconds=60.0)
+    world.ready("raw", "1")
+    world.do("to_clean", "1", RunOutcome.FAILED)
+    wait = get_outlook(world, "to_clean").wait_seconds
+    assert wait is not None and 50 < wait <= 60
+
+
+def test_the_outlook_says_when_a_lease_lapses(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    world.claim("to_clean", lease_seconds=30.0)
+    lease = get_outlook(world, "to_clean").lease_seconds
+    assert lease is not None and 20 < lease <= 30
+    world.advance(31)
+    lease = get_outlook(world, "to_clean").lease_seconds
+    assert lease is not None and lease <= 0
+
+
+def test_a_worker_is_alive_until_its_heartbeat_lapses(world: World) -> None:
+    enlist(world.store, ENTRY)
+    enlist(world.store, replace(ENTRY, jobs=5))
+    assert [(row.name, row.jobs, row.has_lapsed) for row in world.store.read.list_workers()] == [
+        (ENTRY.name, 5, False)
+    ]
+    world.poke("UPDATE worker SET alive_until = alive_until - 36")
+    assert list_live(world.store, lambda row: False) == []
+    assert [row.name for row in dismiss_lost(world.store, lambda row: False)] == [ENTRY.name]
+    assert dismiss_lost(world.store, lambda row: False) == []
+    (line,) = [row for row in world.store.read.list_journal(9) if row.action == "lost worker"]
+    assert "on etl1, process 4711: no heartbeat" in line.why
+
+
+def test_a_heartbeat_enlists_again_a_worker_that_was_taken_for_dead(world: World) -> None:
+    enlist(world.store, ENTRY)
+    dismiss_lost(world.store, lambda row: True)
+    assert world.store.read.list_workers() == []
+    enlist(world.store, ENTRY)
+    assert len(world.store.read.list_workers()) == 1
+
+
+def test_a_worker_is_shown_with_its_runs(world: World) -> None:
+    enlist(world.store, ENTRY)
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "2")
+    world.store.claim(world.plan("to_clean"), make_request(claimant=ENTRY.name))
+    world.store.claim(world.plan("to_clean"), make_request(claimant=ENTRY.name + "0001"))
+    (row,) = world.store.read.list_workers()
+    assert [(run.job, run.dataid) for run in row.doing] == [("to_clean", "1"), ("to_clean", "2")]
+
+
+Move = Callable[[World], object]
+MOVES: dict[str, Move] = {
+    "ready": lambda world: world.ready("raw", "9"),
+    "finish": lambda world: world.do("to_clean", "1"),
+    "resubmit": lambda world: world.resubmit("to_clean", "0"),
+    "release": lambda world: world.release("to_clean", "1"),
+}
+
+
+def hears(world: World, move: Move) -> bool:
+    watch = world.store.database.watch()
+    try:
+        move(world)
+        if (fd := watch.fileno()) is not None:
+            select.select([fd], [], [], 5)
+        return watch.take()
+    finally:
+        watch.close()
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_a_waiting_worker_hears_of(world: World, move: str) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "0", "1")
+    world.do("to_clean", "0")
+    if move == "release":
+        world.hold("to_clean", "1")
+    enlist(world.store, ENTRY)
+    listen(world.store, ENTRY.name, True)
+    assert hears(world, MOVES[move])
+
+
+def test_nothing_is_heard_while_nothing_happens(world: World) -> None:
+    watch = world.store.database.watch()
+    assert not watch.take()
+    watch.close()
+
+
+def test_nobody_is_notified_while_no_worker_waits(postgres_world: World) -> None:
+    postgres_world.chain("raw", "clean")
+    enlist(postgres_world.store, ENTRY)
+    watch = postgres_world.store.database.watch()
+    postgres_world.ready("raw", "1")
+    enlist(postgres_world.store, ENTRY)  # a round trip later than the notification would be
+    assert not watch.take()
+    watch.close()
