@@ -18,6 +18,7 @@ MODULES = {
     "ready": "ready",
     "registry": "registry",
     "history": "history",
+    "migration": "migration",
     "ingest": "ingest",
 }
 """What can be measured, in this order, and the module that measures it."""
