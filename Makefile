@@ -64,8 +64,9 @@ test: setup ## run the daily tests (WORKERS=0 uses one process, T=… selects so
 test-all: setup ## run all tests except chaos
 	@$(PYTEST) -m "not chaos" $(PARALLEL) $(T)
 
-chaos: setup ## run the tests that kill, restart and race for minutes
-	@$(PYTEST) -m chaos --timeout 600 $(T)
+chaos: setup ## kill, restart and race for minutes (SECONDS=60 SEED=… for the storms over workers)
+	@CHAOS_SECONDS=$(if $(filter command line environment,$(origin SECONDS)),$(SECONDS)) \
+	  CHAOS_SEED=$(if $(filter command line environment,$(origin SEED)),$(SEED)) $(PYTEST) -m chaos --timeout 600 $(T)
 
 fuzz: setup ## compare random queries on PostgreSQL and Spark (SECONDS=600 SEED=1)
 	@$(BIN)/python -m tests.pipelines.sql.fuzz $(SECONDS) $(SEED)

@@ -89,3 +89,12 @@ SELECT count(*) FROM work WHERE state = 'DONE'
 -- Takes the tables away again; what stays is an empty schema.
 DROP TABLE meta, dataset, calendar, job, job_input, job_output, job_environment, chunk, chunk_version, work, work_input, run,
            run_input, journal, verb_token, migration CASCADE
+
+-- name: count_loaded
+-- The chunks that a migration has brought to its end.
+SELECT count(*) FROM chunk c JOIN dataset d ON d.dataset_id = c.dataset_id
+WHERE d.name = 'loaded' AND c.version > 0 AND NOT c.stale
+
+-- name: count_accepted
+-- Accepted outcomes of each job, and of how many chunks.
+SELECT job, count(*), count(DISTINCT dataid) FROM run WHERE outcome = 'DONE' GROUP BY job ORDER BY job

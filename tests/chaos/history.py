@@ -23,16 +23,16 @@ tell("end")
 """
 
 
-def list_events(flow: Flow) -> list[tuple[int, str, str, int]]:
+def list_events(flow: Flow, file: str = "history") -> list[tuple[int, str, str, int]]:
     """Run id, dataid, what and when; a line that a kill cut off is left out."""
-    lines = [line.split(" ") for line in flow.lines("history")]
+    lines = [line.split(" ") for line in flow.lines(file)]
     return [(int(line[0]), line[1], line[2], int(line[3])) for line in lines if len(line) == 4 and line[3]]
 
 
-def assert_no_two_runs_of_a_chunk_overlap(flow: Flow) -> None:
+def assert_no_two_runs_of_a_chunk_overlap(flow: Flow, file: str = "history") -> None:
     """The last sign of life of each run is older than the beginning of the next run of the same chunk."""
     spans: dict[tuple[str, int], list[int]] = {}
-    for run_id, dataid, _, at in list_events(flow):
+    for run_id, dataid, _, at in list_events(flow, file):
         spans.setdefault((dataid, run_id), []).append(at)
     runs = {run.run_id: run for run in flow.runs()}
     before: dict[str, tuple[int, int]] = {}
@@ -44,14 +44,19 @@ def assert_no_two_runs_of_a_chunk_overlap(flow: Flow) -> None:
         before[dataid] = run_id, max(times)
 
 
-def assert_each_chunk_was_done_once(flow: Flow, dataids: Iterable[str]) -> None:
+def assert_each_chunk_was_done_once(
+    flow: Flow, dataids: Iterable[str], job: str = "loadbob", file: str = "history"
+) -> None:
     """One accepted outcome and one version for every chunk, by a run that came to its end; none is left."""
     wanted = Counter(dataids)
-    runs = flow.runs()
+    runs = flow.runs(job)
     done = [run for run in runs if run.outcome == "DONE"]
     assert Counter(run.dataid for run in done) == wanted
     assert not [run for run in runs if run.outcome == "RUNNING"]
-    ended = {run_id for run_id, _, what, _ in list_events(flow) if what == "end"}
+    ended = {run_id for run_id, _, what, _ in list_events(flow, file) if what == "end"}
     assert {run.run_id for run in done} <= ended
-    versions = flow.select("SELECT max(version), count(*) FROM chunk WHERE run_id IS NOT NULL")
+    versions = flow.select(
+        "SELECT max(c.version), count(*) FROM chunk c JOIN run r ON r.run_id = c.run_id "
+        f"WHERE r.job = '{job}'"
+    )
     assert versions == [(1, len(wanted))]
