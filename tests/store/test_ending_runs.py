@@ -85,6 +85,20 @@ def test_a_revoked_run_reads_until_it_has_ended(world: World) -> None:
     assert world.store.refresh(world.plan("to_raw"), writer).replaces[0].readers == ()
 
 
+def test_a_revoked_run_reads_a_shared_location_until_it_has_ended(world: World) -> None:
+    world.chain("raw", "table", "report")
+    world.dataset("table", mode="snapshot", location="/data/table")
+    world.ready("raw", "9")
+    world.do("to_table", "9")
+    reader = world.take("to_report", "9")
+    world.cancel(reader)
+    world.ready("raw", "10")
+    writer = world.take("to_table", "10")
+    assert writer.replaces[0].readers == (reader.run_id,)
+    world.store.acknowledge(reader.run_id, "first")
+    assert world.store.refresh(world.plan("to_table"), writer).replaces[0].readers == ()
+
+
 def test_a_job_is_not_removed_while_a_run_is_still_ending(world: World) -> None:
     run = make_revoked(world)
     with pytest.raises(
