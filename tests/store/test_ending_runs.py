@@ -155,6 +155,13 @@ def test_a_revoked_run_whose_process_is_dead_can_be_killed_at_once(world: World)
     assert [item.run_id for item in world.store.list_lapsed(run.job_id, ["first"])] == [run.run_id]
 
 
+def test_work_is_claimed_as_soon_as_what_outlived_its_revoked_run_is_killed(world: World) -> None:
+    run = make_revoked(world, has_kill_command=True)
+    world.resubmit("to_clean", "1")
+    assert not world.claim("to_clean", claimant="second")
+    world.take("to_clean", "1", claimant="second", dead=("first",), killed=(run.run_id,))
+
+
 def test_a_revoked_run_that_ran_its_own_kill_command_is_not_waited_for(world: World) -> None:
     run = make_revoked(world, has_kill_command=True)
     world.store.acknowledge(run.run_id, "first")
