@@ -233,6 +233,21 @@ def test_an_output_is_born_stale_when_its_input_was_withdrawn_meanwhile(world: W
     assert world.status("clean", "1") == "STALE"
 
 
+def test_a_ready_output_made_again_from_an_input_withdrawn_meanwhile_is_counted_as_lost_once(
+    world: World,
+) -> None:
+    world.chain("raw", "clean", "report")
+    world.ready("raw", "1")
+    world.do("to_clean")
+    world.resubmit("to_clean", "1")
+    run = world.take("to_clean")
+    world.withdraw("raw", "1")
+    assert world.present("to_report", "1") == [(1, 1)]
+    world.finish(run)
+    assert (world.status("clean", "1"), world.present("to_report", "1")) == ("STALE", [(1, 0)])
+    assert not world.claim("to_report")
+
+
 def test_an_output_is_born_stale_when_its_input_became_stale_meanwhile(world: World) -> None:
     world.chain("raw", "clean", "report")
     world.ready("raw", "1")
