@@ -117,6 +117,20 @@ def test_a_taken_over_snapshot_is_still_not_replaced_by_an_older_one(postgres_ur
         make_target(postgres_url, 1, "2023-12-31", store_id="new").begin()
 
 
+def test_a_takeover_waits_for_a_run_that_is_raising_its_fence(postgres_url: str) -> None:
+    load(make_target(postgres_url, 7, store_id="old"), make_rows(3))
+    beginning = make_target(postgres_url, 8, "2024-01-02", store_id="old")
+    with psycopg.connect(postgres_url) as raising, psycopg.connect(postgres_url) as session:
+        beginning._ledger.raise_fence(raising)
+        session.execute("set lock_timeout = '100ms'")
+        session.commit()
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            take_over(session, "public", "orders", "new", 99)
+        session.rollback()
+        raising.commit()
+        assert take_over(session, "public", "orders", "new", 99) == 2
+
+
 def test_staging_left_by_another_store_under_the_same_run_id_is_not_used(postgres_url: str) -> None:
     old = make_target(postgres_url, 1, store_id="old")
     old.begin()
