@@ -62,6 +62,18 @@ def test_an_ordered_job_waits_for_work_that_may_outlive_its_process(world: World
     world.take("to_sums", DAYS[0], killed=(run.run_id,))
 
 
+def test_an_ordered_job_waits_for_work_that_may_outlive_a_revoked_run(world: World) -> None:
+    world.chain("days", "sums", grain="daily", ordered=True)
+    world.ready("days", *DAYS)
+    world.do("to_sums", DAYS[0])
+    run = world.take("to_sums", DAYS[1], has_kill_command=True)
+    world.cancel(run)
+    world.resubmit("to_sums", DAYS[0])
+    world.advance(LEASE_SECONDS)
+    assert not world.claim("to_sums")
+    world.take("to_sums", DAYS[0], killed=(run.run_id,))
+
+
 def test_a_revoked_run_counts_against_the_limit_until_it_has_ended(world: World) -> None:
     world.chain("raw", "clean", max_running=1)
     world.ready("raw", "1", "2")
