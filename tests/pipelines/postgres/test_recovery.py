@@ -136,7 +136,7 @@ def test_without_its_ledger_a_snapshot_is_not_replaced_by_one_older_than_the_sto
 ) -> None:
     load(make_target(postgres_url, 1, "2024-01-02"), make_rows(3, "new"))
     query(postgres_url, "drop table dataflow_ledger")
-    with pytest.raises(Conflict, match=r"the store published 2024-01-02, which the older 2024-01-01 does not"):
+    with pytest.raises(Conflict, match="the store published 2024-01-02, which the older 2024-01-01"):
         make_target(postgres_url, 2, newest="2024-01-02").begin()
     assert read_orders(postgres_url) == [(0, "new"), (1, "new"), (2, "new")]
     load(make_target(postgres_url, 3, "2024-01-02", newest="2024-01-02"), make_rows(1, "again"))
