@@ -41,3 +41,10 @@ def test_a_manifest_without_one_of_its_keys_is_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps(WRITTEN | {"files": [{"path": "part-0.parquet", "rows": 3}]}))
     with pytest.raises(BadInput, match="cannot be read: 'size'"):
         read_manifest(str(path))
+
+
+def test_a_manifest_of_another_format_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "_manifest.json"
+    path.write_text(json.dumps(WRITTEN | {"format": 2}))
+    with pytest.raises(BadInput, match=r"is a manifest of format 2; this version reads 1\.$"):
+        read_manifest(str(path))

@@ -333,7 +333,7 @@ say(child=pid)
 wait()
 guard.extend(boottime())
 wait()
-guard.extend(boottime() + 60)
+guard.extend(boottime() + 3600)
 wait()
 """
     claimant = claim(body)
@@ -341,7 +341,7 @@ wait()
     claimant.go_on()
     wait_until(told.exists)
     claimant.go_on()
-    wait_until(lambda: not is_running(claimant.facts["child"]))
+    wait_until(lambda: not is_running(claimant.facts["child"]), limit_seconds=60)
 
 
 @pytest.mark.parametrize("which", ["guard", "backup"])

@@ -49,6 +49,21 @@ def test_a_claim_ends_what_a_dead_claimant_left_and_removes_its_lock(tmp_path: P
         world.close()
 
 
+def test_the_lock_of_a_dead_claimant_stays_while_it_holds_runs_of_another_job(tmp_path: Path) -> None:
+    world = open_sqlite(str(tmp_path / "dataflow.db"))
+    world.chain("raw", "clean")
+    world.job("read_raw", ["raw"])
+    world.ready("raw", "1")
+    for job in ("to_clean", "read_raw"):
+        world.take(job, claimant="dead")
+    lock = tmp_path / "locks" / "dead.lock"
+    lock.parent.mkdir()
+    lock.touch()
+    assert [run.dataid for run in make_handoff(world, tmp_path).take().runs] == ["1"]
+    assert lock.exists()
+    world.close()
+
+
 def test_an_ending_that_is_not_accepted_raises(tmp_path: Path) -> None:
     world = open_sqlite(str(tmp_path / "dataflow.db"))
     world.chain("raw", "clean")

@@ -62,6 +62,18 @@ def test_an_ordered_job_waits_for_work_that_may_outlive_its_process(world: World
     world.take("to_sums", DAYS[0], killed=(run.run_id,))
 
 
+def test_an_ordered_job_waits_for_work_that_may_outlive_a_revoked_run(world: World) -> None:
+    world.chain("days", "sums", grain="daily", ordered=True)
+    world.ready("days", *DAYS)
+    world.do("to_sums", DAYS[0])
+    run = world.take("to_sums", DAYS[1], has_kill_command=True)
+    world.cancel(run)
+    world.resubmit("to_sums", DAYS[0])
+    world.advance(LEASE_SECONDS)
+    assert not world.claim("to_sums")
+    world.take("to_sums", DAYS[0], killed=(run.run_id,))
+
+
 def test_a_revoked_run_counts_against_the_limit_until_it_has_ended(world: World) -> None:
     world.chain("raw", "clean", max_running=1)
     world.ready("raw", "1", "2")
@@ -83,6 +95,20 @@ def test_a_revoked_run_reads_until_it_has_ended(world: World) -> None:
     assert writer.replaces[0].readers == (reader.run_id,)
     world.store.acknowledge(reader.run_id, "first")
     assert world.store.refresh(world.plan("to_raw"), writer).replaces[0].readers == ()
+
+
+def test_a_revoked_run_reads_a_shared_location_until_it_has_ended(world: World) -> None:
+    world.chain("raw", "table", "report")
+    world.dataset("table", mode="snapshot", location="/data/table")
+    world.ready("raw", "9")
+    world.do("to_table", "9")
+    reader = world.take("to_report", "9")
+    world.cancel(reader)
+    world.ready("raw", "10")
+    writer = world.take("to_table", "10")
+    assert writer.replaces[0].readers == (reader.run_id,)
+    world.store.acknowledge(reader.run_id, "first")
+    assert world.store.refresh(world.plan("to_table"), writer).replaces[0].readers == ()
 
 
 def test_a_job_is_not_removed_while_a_run_is_still_ending(world: World) -> None:
@@ -139,6 +165,13 @@ def test_work_that_may_outlive_a_revoked_run_is_waited_for_after_a_reboot(world:
 def test_a_revoked_run_whose_process_is_dead_can_be_killed_at_once(world: World) -> None:
     run = make_revoked(world, has_kill_command=True)
     assert [item.run_id for item in world.store.list_lapsed(run.job_id, ["first"])] == [run.run_id]
+
+
+def test_work_is_claimed_as_soon_as_what_outlived_its_revoked_run_is_killed(world: World) -> None:
+    run = make_revoked(world, has_kill_command=True)
+    world.resubmit("to_clean", "1")
+    assert not world.claim("to_clean", claimant="second")
+    world.take("to_clean", "1", claimant="second", dead=("first",), killed=(run.run_id,))
 
 
 def test_a_revoked_run_that_ran_its_own_kill_command_is_not_waited_for(world: World) -> None:

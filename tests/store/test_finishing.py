@@ -191,6 +191,28 @@ def test_a_reboot_ends_only_the_waits_of_the_previous_boot(world: World) -> None
     assert world.state("to_clean", "1") == "WAITING"
 
 
+def test_work_that_was_returned_very_often_still_waits(world: World) -> None:
+    prepared(world)
+    world.poke("UPDATE work SET returns = 63")
+    world.do("to_clean", outcome=RunOutcome.RETURNED, delay_seconds=30)
+    assert world.work("to_clean", "1").wait_seconds == pytest.approx(600, abs=5)
+
+
+def test_a_claim_ends_a_bounded_number_of_waits(world: World) -> None:
+    world.chain("raw", "clean", retries=1, retry_delay_seconds=60)
+    world.ready("raw", *map(str, range(1, 1102)))
+    world.do("to_clean", "1", RunOutcome.FAILED)
+    world.poke(
+        "UPDATE work SET state = 'WAITING', not_before = first.not_before, "
+        "not_before_clock = first.not_before_clock "
+        "FROM (SELECT not_before, not_before_clock FROM work WHERE dataid = '1') AS first"
+    )
+    world.advance(60)
+    for left in (101, 0):
+        world.take("to_clean")
+        assert list(world.states("to_clean").values()).count("WAITING") == left
+
+
 def test_an_input_published_again_does_not_shorten_a_wait(world: World) -> None:
     prepared(world, retries=1, retry_delay_seconds=60)
     world.do("to_clean", outcome=RunOutcome.FAILED)

@@ -10,6 +10,8 @@ from dataflow import errors
 from dataflow.model.record import replace
 from dataflow.model.records import Run
 from dataflow.model.status import RunOutcome, WorkState
+from dataflow.store import leases as store_leases
+from dataflow.store.leases import FEW_RUNS, Taken
 from tests.store.world import LEASE_SECONDS, World, make_request
 
 
@@ -281,3 +283,28 @@ def test_a_store_clock_that_jumps_back_does_not_prolong_the_end_of_a_revoked_run
     assert world.claim("to_clean") == ()
     world.advance(601)
     world.take("to_clean", "1")
+
+
+@pytest.mark.parametrize("few", [FEW_RUNS, 0])
+def test_a_run_learns_which_runs_on_its_machine_lost_the_same_work(
+    world: World, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    monkeypatch.setattr(store_leases, "FEW_RUNS", few)
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "2")
+    done = world.do("to_clean", "1")
+    other = world.take("to_clean", "2")
+    world.cancel(other)
+    world.resubmit("to_clean", "1")
+    lost = world.take("to_clean", "1")
+    world.advance(LEASE_SECONDS)
+    run = world.take("to_clean", "1", claimant="second")
+
+    def list_taken(alone: bool = False, host: str = "etl1", boot_id: str = "boot-1") -> list[int]:
+        taken = Taken(run.run_id, run.job_id, run.work_id, host, boot_id, alone)
+        working = {done.run_id, other.run_id, lost.run_id, run.run_id}
+        return sorted(run_id for run_id, _ in world.store.list_taken(taken, lambda: working))
+
+    assert list_taken() == [lost.run_id]
+    assert list_taken(alone=True) == [other.run_id, lost.run_id]
+    assert list_taken(host="etl2") == list_taken(boot_id="boot-2") == []

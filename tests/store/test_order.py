@@ -157,3 +157,15 @@ def test_named_work_of_an_ordered_job_waits_for_its_turn(world: World) -> None:
     world.ready("days", *DAYS[:2])
     assert not world.claim("to_sums", dataid=DAYS[1])
     assert world.claim("to_sums", dataid=DAYS[0])
+
+
+def test_a_named_dataid_does_not_overtake_one_that_must_run_again(world: World) -> None:
+    world.chain("days", "sums", grain="daily", ordered=True)
+    world.ready("days", *DAYS[:2])
+    assert world.drain("to_sums") == DAYS[:2]
+    world.ready("days", DAYS[0], again=True)
+    world.ready("days", DAYS[2])
+    assert not world.claim("to_sums", dataid=DAYS[2])
+    world.do("to_sums", DAYS[0])
+    (run,) = world.claim("to_sums", dataid=DAYS[2])
+    assert run.dataid == DAYS[2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dataflow.model.records import Publication
 from dataflow.model.status import RunOutcome, WorkState
 from dataflow.store.sqlite import SqliteDatabase
 from tests.store.world import World
@@ -122,6 +123,19 @@ def test_a_stale_chunk_can_be_marked_ready_manually(world: World) -> None:
     assert (world.version("clean", "1"), world.present("to_report", "1")) == (2, [(1, 1)])
 
 
+def test_a_chunk_marked_ready_manually_keeps_nothing_that_a_run_recorded(world: World) -> None:
+    world.chain("raw", "clean", "report")
+    world.dataset("clean", location="/data/clean")
+    world.ready("raw", "1")
+    measured = Publication("clean", location="/data/clean", rows=5, size=70, checked="its check passed")
+    world.do("to_clean", publications=(measured,))
+    pin = world.do("to_report").pins[0]
+    assert (pin.size, pin.checked) == (70, "its check passed")
+    world.ready("clean", "1", again=True)
+    pin = world.take("to_report").pins[0]
+    assert (pin.version, pin.location, pin.size, pin.checked) == (2, "", None, "")
+
+
 def test_a_stale_chunk_that_is_withdrawn_is_counted_as_lost_once(world: World) -> None:
     world.chain("raw", "clean", "report")
     world.ready("raw", "1")
@@ -217,6 +231,21 @@ def test_an_output_is_born_stale_when_its_input_was_withdrawn_meanwhile(world: W
     world.withdraw("raw", "1")
     assert world.finish(run) is WorkState.WAITING
     assert world.status("clean", "1") == "STALE"
+
+
+def test_a_ready_output_made_again_from_an_input_withdrawn_meanwhile_is_counted_as_lost_once(
+    world: World,
+) -> None:
+    world.chain("raw", "clean", "report")
+    world.ready("raw", "1")
+    world.do("to_clean")
+    world.resubmit("to_clean", "1")
+    run = world.take("to_clean")
+    world.withdraw("raw", "1")
+    assert world.present("to_report", "1") == [(1, 1)]
+    world.finish(run)
+    assert (world.status("clean", "1"), world.present("to_report", "1")) == ("STALE", [(1, 0)])
+    assert not world.claim("to_report")
 
 
 def test_an_output_is_born_stale_when_its_input_became_stale_meanwhile(world: World) -> None:

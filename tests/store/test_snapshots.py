@@ -210,3 +210,24 @@ def test_an_overwritten_snapshot_names_the_one_that_replaced_it(world: World) ->
     world.do("to_table", "10")
     found = {run.dataid: run.pins[0].written_over_by for run in world.claim("to_report", 2)}
     assert found == {"9": "10", "10": ""}
+
+
+def test_a_run_is_not_listed_as_a_reader_of_the_shared_location_it_overwrites(world: World) -> None:
+    world.dataset("table", grain="sequence", mode="snapshot", location="/data/table")
+    world.dataset("raw", grain="sequence")
+    world.job("to_table", ["raw", "table:previous"], ["table"], start="9")
+    world.ready("raw", "9", "10")
+    world.do("to_table", "9")
+    run = world.take("to_table", "10")
+    assert [pin.dataid for pin in run.pins] == ["10", "9"]
+    assert run.replaces[0].readers == ()
+
+
+def test_a_run_closes_the_snapshot_that_is_left_after_a_withdrawal(world: World) -> None:
+    make_table(world)
+    world.do("to_table", "10")
+    world.withdraw("table", "10")
+    world.ready("raw", "11")
+    assert world.present("to_report", "9") == [(1, 1)]
+    world.take("to_table", "11")
+    assert (world.status("table", "9"), world.present("to_report", "9")) == ("PENDING", [(1, 0)])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
+from dataflow import errors
+from dataflow.model.record import replace
 from dataflow.model.records import Ending
 from dataflow.model.status import RunOutcome, WorkState
 from tests.store.faults import LostAnswer
-from tests.store.world import World, make_request
+from tests.store.world import LEASE_SECONDS, World, make_request
 
 
 def test_repeating_a_claim_whose_answer_was_lost_returns_the_same_runs(world: World) -> None:
@@ -51,6 +55,28 @@ def test_repeating_a_finish_whose_answer_was_lost_is_accepted_once(world: World)
     assert deaf.finish(run) is None
     assert (world.version("clean", "1"), world.present("to_report", "1")) == (1, [(1, 1)])
     assert len(world.journal("finish")) == 1
+
+
+@pytest.mark.parametrize("how", ["cancelled", "lost", "of another claimant"])
+def test_repeating_a_finish_does_not_accept_an_outcome_that_the_run_did_not_report(
+    world: World, how: str
+) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    run = world.take("to_clean")
+    if how == "cancelled":
+        world.cancel(run)
+    elif how == "lost":
+        world.advance(LEASE_SECONDS)
+        world.take("to_clean", claimant="second")
+    else:  # the store was restored from a backup, and gave the same id to another run
+        world.finish(run)
+        run = replace(run, claimant="second")
+    (state,), _ = world.store.finish_and_claim(
+        world.plan("to_clean"), [Ending(run, RunOutcome.DONE)], None, repeat=True
+    )
+    assert isinstance(state, errors.LeaseLost)
+    assert world.version("clean", "1") == (1 if how == "of another claimant" else 0)
 
 
 def test_repeating_a_finish_and_claim_whose_answer_was_lost_happens_once(world: World) -> None:

@@ -100,3 +100,13 @@ def test_a_forced_run_that_finishes_while_an_input_arrives_does_not_miss_it(post
     race(world, lambda w: w.ready("raw", "1"), lambda w: w.finish(run))
     assert world.state("to_clean", "1") == "CLAIMABLE"
     check(world)
+
+
+def test_work_marked_done_before_its_inputs_were_ready_stays_done_when_they_arrive(world: World) -> None:
+    for name in ("raw", "rates", "clean"):
+        world.dataset(name)
+    world.job("to_clean", ["raw", "rates"], ["clean"])
+    world.ready("raw", "1")
+    world.mark("to_clean", "1", WorkState.DONE)
+    world.ready("rates", "1")
+    assert (world.state("to_clean", "1"), world.status("clean", "1")) == ("DONE", "READY")

@@ -41,6 +41,16 @@ def test_existing_folders_keep_their_mode_except_the_state_folder(tmp_path: Path
     assert mode_of(tmp_path) == 0o700  # pytest made it so
 
 
+def test_the_state_folder_of_another_user_keeps_its_mode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tmp_path / ".dataflow"
+    state.mkdir(mode=0o775)
+    monkeypatch.setattr(os, "geteuid", lambda: state.stat().st_uid + 1)
+    make_private_folder(str(state / "staging"))
+    assert (mode_of(state), mode_of(state / "staging")) == (0o775, 0o700)
+
+
 def test_a_file_where_a_folder_should_be_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "logs").touch()
     with pytest.raises(OSError, match="logs"):

@@ -180,6 +180,16 @@ def test_once_the_work_is_requested_again_only_an_incomplete_fetch_is_resumed(tm
     assert open_run(tmp_path, 4).continue_from(folders(tmp_path, 1, 3, same_call=False)) == 0
 
 
+def test_parts_after_a_missing_one_are_fetched_again(tmp_path: Path) -> None:
+    add(open_run(tmp_path, 1), 3)
+    manifest = tmp_path / "1" / "manifest.jsonl"
+    lines = manifest.read_bytes().splitlines(keepends=True)
+    manifest.write_bytes(b"".join([*lines[:2], *lines[3:]]))
+    staging = open_run(tmp_path, 2)
+    assert staging.continue_from(folders(tmp_path, 1)) == 1
+    assert [entry.number for entry in staging.entries] == [1]
+
+
 def test_a_run_of_another_source_is_not_continued(tmp_path: Path) -> None:
     add(open_run(tmp_path, 1, "one"), 3)
     assert open_run(tmp_path, 2, "other").continue_from(folders(tmp_path, 1)) == 0

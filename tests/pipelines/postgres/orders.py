@@ -36,6 +36,7 @@ def make_target(
     dataset: str = "orders",
     claim: str = "",
     newest_run: int = 0,
+    newest: str = "",
     **options: Any,
 ) -> PostgresTarget:
     """A run's target; the dataid is its own sort key."""
@@ -50,6 +51,7 @@ def make_target(
         job="OrdersPipeline",
         claim=claim,
         newest_run=newest_run,
+        newest=(newest, newest),
     )
     return PostgresTarget(Connection("warehouse", url), table, destination, Options(**options))
 

@@ -117,6 +117,32 @@ def test_a_taken_over_snapshot_is_still_not_replaced_by_an_older_one(postgres_ur
         make_target(postgres_url, 1, "2023-12-31", store_id="new").begin()
 
 
+def test_a_takeover_waits_for_a_run_that_is_raising_its_fence(postgres_url: str) -> None:
+    load(make_target(postgres_url, 7, store_id="old"), make_rows(3))
+    beginning = make_target(postgres_url, 8, "2024-01-02", store_id="old")
+    with psycopg.connect(postgres_url) as raising, psycopg.connect(postgres_url) as session:
+        beginning._ledger.raise_fence(raising)
+        session.execute("set lock_timeout = '100ms'")
+        session.commit()
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            take_over(session, "public", "orders", "new", 99)
+        session.rollback()
+        raising.commit()
+        assert take_over(session, "public", "orders", "new", 99) == 2
+
+
+def test_without_its_ledger_a_snapshot_is_not_replaced_by_one_older_than_the_store_published(
+    postgres_url: str,
+) -> None:
+    load(make_target(postgres_url, 1, "2024-01-02"), make_rows(3, "new"))
+    query(postgres_url, "drop table dataflow_ledger")
+    with pytest.raises(Conflict, match="the store published 2024-01-02, which the older 2024-01-01"):
+        make_target(postgres_url, 2, newest="2024-01-02").begin()
+    assert read_orders(postgres_url) == [(0, "new"), (1, "new"), (2, "new")]
+    load(make_target(postgres_url, 3, "2024-01-02", newest="2024-01-02"), make_rows(1, "again"))
+    assert read_orders(postgres_url) == [(0, "again")]
+
+
 def test_staging_left_by_another_store_under_the_same_run_id_is_not_used(postgres_url: str) -> None:
     old = make_target(postgres_url, 1, store_id="old")
     old.begin()

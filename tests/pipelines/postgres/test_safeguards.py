@@ -162,6 +162,25 @@ def test_rows_hidden_by_row_security_are_not_left_beside_new_rows(
 
 
 @pytest.mark.parametrize(
+    "policies",
+    [
+        ["for all using (true)", "as restrictive for all using (id < 2) with check (true)"],
+        ["for select using (true)", "for insert with check (true)", "for delete using (id < 2)"],
+    ],
+)
+def test_a_policy_that_shows_every_row_counts_only_if_no_other_one_limits_a_delete(
+    postgres_url: str, policies: list[str]
+) -> None:
+    load(make_target(postgres_url, 1, table=KEYLESS), make_rows(4, "old"))
+    url = as_plain_owner(postgres_url)
+    for number, policy in enumerate(policies):
+        query(postgres_url, f"create policy policy_{number} on orders {policy}")
+    with pytest.raises(Conflict, match="row security may hide rows from the user etl"):
+        load(make_target(url, 2, table=KEYLESS), make_rows(3, "new"))
+    assert query(postgres_url, "select count(*) from orders") == [(4,)]
+
+
+@pytest.mark.parametrize(
     "options", [{"mode": "partition"}, {"strategy": "append"}, {"mode": "partition", "strategy": "merge"}]
 )
 def test_a_missing_table_with_other_dataids_is_not_created_again(
