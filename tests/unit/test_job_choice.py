@@ -14,6 +14,7 @@ def outlook(job_id: int, **fields: object) -> JobOutlook:
         "called_at": None,
         "wait_seconds": None,
         "calendar_seconds": None,
+        "deadline_seconds": None,
         "lease_seconds": None,
     }
     return JobOutlook(job_id, **values | fields)  # type: ignore[arg-type]

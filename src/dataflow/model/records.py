@@ -392,6 +392,7 @@ class JobOutlook:
     called_at: str | None
     wait_seconds: float | None
     calendar_seconds: float | None
+    deadline_seconds: float | None
     lease_seconds: float | None
 
 

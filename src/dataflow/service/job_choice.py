@@ -44,5 +44,5 @@ def _is_due(outlook: JobOutlook) -> bool:
 
 
 def _list_due(outlook: JobOutlook) -> list[float]:
-    spans = (outlook.wait_seconds, outlook.calendar_seconds, outlook.lease_seconds)
+    spans = (outlook.wait_seconds, outlook.calendar_seconds, outlook.deadline_seconds, outlook.lease_seconds)
     return [left for left in spans if left is not None]

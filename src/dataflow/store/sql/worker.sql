@@ -1,7 +1,7 @@
 -- name: outlook
 -- What there is to do for some jobs, each looked up in an index: the first claimable work in the claim's own order, and
--- the seconds until a wait is over, an interval ends, or a lease lapses. A clock that has stopped
--- (SQLite, after a restart of the machine) makes it due now. A kill command is not the worker's to run.
+-- the seconds until a wait is over, an interval ends, a deadline for complete inputs passes, or a lease lapses. A clock
+-- that has stopped (SQLite, after a restart of the machine) makes it due now. A kill command is not the worker's to run.
 SELECT j.job_id, j.priority, w.work_id, w.priority, w.called_at,
        CASE WHEN EXISTS (SELECT 1 FROM work x WHERE x.job_id = j.job_id AND x.not_before IS NOT NULL
                          AND x.not_before_clock < $clock_id)
@@ -12,6 +12,7 @@ SELECT j.job_id, j.priority, w.work_id, w.priority, w.called_at,
                   AND x.not_before_clock = $clock_id) - $lease_then END,
        (SELECT min(c.due_at) FROM job_input i JOIN calendar c ON c.dataset_id = i.dataset_id
         WHERE i.job_id = j.job_id) - $due_now,
+       (SELECT min(d.deadline) FROM work_deadline d WHERE d.job_id = j.job_id) - $due_now,
        (SELECT min(CASE WHEN r.clock_id = $clock_id THEN r.lease_until - $lease_then ELSE 0 END)
         FROM run r
         WHERE r.job_id = j.job_id AND r.ended_at IS NULL AND NOT r.has_kill_command)
@@ -28,7 +29,7 @@ LEFT JOIN work w ON w.work_id =
                  AND f.state <> 'RUNNING'
                ORDER BY f.priority DESC, f.sort_key LIMIT 1)
          END
-WHERE j.job_id IN (SELECT ids.id FROM $ids) AND NOT j.hold
+WHERE j.job_id IN (SELECT ids.id FROM $ids) AND NOT j.hold AND NOT EXISTS (SELECT 1 FROM pause)
 
 -- name: job_ids
 -- The jobs of these names that exist.
