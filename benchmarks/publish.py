@@ -1,4 +1,4 @@
-"""A publish that touches one work: among a thousand waiting works and among a million, of a day and of a year."""
+"""A publish that touches one work: among a thousand waiting works and a million, of a day and of a year."""
 
 from __future__ import annotations
 

@@ -61,10 +61,11 @@ def test_the_last_two_hours_that_arrive_at_once_make_the_work_claimable(hours: W
     assert hours.state("sum", DAY) == "CLAIMABLE"
 
 
+@pytest.mark.parametrize("others", [[], ["rules:all"]], ids=["", "beside all"])
 def test_the_last_chunks_of_two_inputs_that_arrive_at_once_make_the_work_claimable(
-    hours: World, first: int
+    hours: World, first: int, others: list[str]
 ) -> None:
-    hours.job("sum", ["hours:within", "days", "rules:all"], ["sums"], grain="daily")
+    hours.job("sum", ["hours:within", "days", *others], ["sums"], grain="daily")
     hours.ready("hours", *HOURS[:23])
     hours.ready("rules", "a")
     both(hours, lambda w: w.ready("hours", HOURS[23]), lambda w: w.ready("days", DAY), first)
