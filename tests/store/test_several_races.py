@@ -72,6 +72,14 @@ def test_the_last_chunks_of_two_inputs_that_arrive_at_once_make_the_work_claimab
     assert hours.state("sum", DAY) == "CLAIMABLE"
 
 
+def test_chunks_of_two_inputs_that_are_withdrawn_at_once_are_both_missing(hours: World, first: int) -> None:
+    hours.job("sum", ["hours:within", "days"], ["sums"], grain="daily")
+    hours.ready("hours", *HOURS)
+    hours.ready("days", DAY)
+    both(hours, lambda w: w.withdraw("hours", HOURS[0]), lambda w: w.withdraw("days", DAY), first)
+    assert hours.work("sum", DAY).missing == 2
+
+
 def test_an_hour_withdrawn_while_another_arrives_is_counted_once(hours: World, first: int) -> None:
     hours.job("sum", ["hours:within"], ["sums"], grain="daily")
     hours.ready("hours", *HOURS[:23])
