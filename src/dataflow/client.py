@@ -202,9 +202,11 @@ class ClaimedRun:
 
     def refused_input(self, checks: Mapping[str, tuple[str, ...]]) -> Ending | None:
         """Return the ending of a run with an input that does not pass its check; None when all pass."""
+        asked: set[str] = set()
         for item in self.prepared.inputs:
             name = item.source.dataset.name
-            if name in checks and not (item.pin and item.pin.checked):
+            if name in checks and name not in asked and not (item.pin and item.pin.checked):
+                asked.add(name)  # once, however many chunks it has
                 wrong = self.check(name, checks[name])
                 if wrong:
                     return not_started(self.prepared, f"valid? no: {wrong}")

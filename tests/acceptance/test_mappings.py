@@ -317,3 +317,13 @@ def test_the_hours_of_a_day_read_its_one_chunk(flow: Flow) -> None:
         "2026-03-01",
         "",
     )
+
+
+def test_the_check_of_an_input_runs_once_however_many_chunks_it_has(flow: Flow) -> None:
+    flow.declare(HOURS_TO_DAYS)
+    checks = '\n[dataset.orders]\ncheck = "echo checked >> checks"\n'
+    (flow.path / "dataflow.toml").write_text(checks)
+    flow.script("total.sh", DUMP)
+    put(flow, *hours("2026-03-01"))
+    flow.runjob("./total.sh")
+    assert (flow.path / "checks").read_text().split() == ["checked"]

@@ -172,3 +172,18 @@ def test_a_view_of_a_partition_table_leaves_out_withdrawn_dataids(orders: Worksh
     orders.resubmit(VIEW, "2026-09")
     assert orders.run(VIEW, "2026-09").done == 1, orders.said
     assert ask(orders, "select count(*) * 2 from part_month_2026_09_01") == [(rows,)]
+
+
+def test_a_view_reads_only_the_partitions_of_its_interval(orders: Workshop) -> None:
+    text = PIPELINES.replace('target_db = "d', 'mode = "partition"\n        target_db = "d')
+    text = text.replace('"orders"', '"parts"').replace('"month"', '"part_month"')
+    reads = 'view_name = "part_month"\n        reads = {"parts": "within at_least 1"}'
+    orders.write("orders.py", text.replace('view_name = "part_month"', reads))
+    for day in ("2026-09-30", "2026-10-01"):
+        assert orders.run(DATASET, day).done == 1, orders.said
+    assert orders.run(VIEW).done == 1, orders.said
+    both = ask(orders, "select count(*) from parts")[0][0]
+    assert ask(orders, "select count(*) * 2 from part_month_2026_09_01") == [(both,)]
+    orders.resubmit(DATASET, "2026-10-01")
+    assert orders.run(DATASET, "2026-10-01").done == 1, orders.said
+    assert orders.chunk("part_month", "2026-09").status == "READY"

@@ -61,14 +61,23 @@ def test_the_last_two_hours_that_arrive_at_once_make_the_work_claimable(hours: W
     assert hours.state("sum", DAY) == "CLAIMABLE"
 
 
+@pytest.mark.parametrize("others", [[], ["rules:all"]], ids=["", "beside all"])
 def test_the_last_chunks_of_two_inputs_that_arrive_at_once_make_the_work_claimable(
-    hours: World, first: int
+    hours: World, first: int, others: list[str]
 ) -> None:
-    hours.job("sum", ["hours:within", "days", "rules:all"], ["sums"], grain="daily")
+    hours.job("sum", ["hours:within", "days", *others], ["sums"], grain="daily")
     hours.ready("hours", *HOURS[:23])
     hours.ready("rules", "a")
     both(hours, lambda w: w.ready("hours", HOURS[23]), lambda w: w.ready("days", DAY), first)
     assert hours.state("sum", DAY) == "CLAIMABLE"
+
+
+def test_chunks_of_two_inputs_that_are_withdrawn_at_once_are_both_missing(hours: World, first: int) -> None:
+    hours.job("sum", ["hours:within", "days"], ["sums"], grain="daily")
+    hours.ready("hours", *HOURS)
+    hours.ready("days", DAY)
+    both(hours, lambda w: w.withdraw("hours", HOURS[0]), lambda w: w.withdraw("days", DAY), first)
+    assert hours.work("sum", DAY).missing == 2
 
 
 def test_an_hour_withdrawn_while_another_arrives_is_counted_once(hours: World, first: int) -> None:

@@ -34,7 +34,11 @@ DATASETS = st.builds(
     timezone=NAMES, mode=NAMES, options=SORTED_PAIRS,
     fresh_within_seconds=SECONDS, due_by=st.sampled_from(["", "06:00", "23:59"]),
 )  # fmt: skip
-INPUTS = st.builds(JobInput, DATASET_NAMES, st.sampled_from(["same", "previous", "latest"]))
+INPUTS = st.builds(
+    JobInput,
+    DATASET_NAMES,
+    st.sampled_from(["same", "previous", "latest", "within", "window(-6, 0)", "all", "pairs"]),
+)
 JOBS = st.builds(
     Job, NAMES, inputs=st.lists(INPUTS, unique=True, max_size=3).map(tuple),
     outputs=st.lists(NAMES, unique=True, max_size=3).map(tuple), schedule=TEXT,

@@ -50,6 +50,8 @@ def list_steps(
 ) -> list[Step]:
     """Input checks (of what no producer has checked), the script, output checks."""
     checked = {item.source.dataset.name for item in prepared.inputs if item.pin and item.pin.checked}
+    # Of an input with several chunks, one without a check is enough.
+    checked -= {item.source.dataset.name for item in prepared.inputs if item.pin and not item.pin.checked}
     inputs = [item.dataset.name for item in prepared.plan.inputs]
     outputs = [item.dataset.name for item in prepared.plan.outputs]
     before = [Step(checks[name], name, True) for name in inputs if name in checks and name not in checked]
