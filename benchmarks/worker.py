@@ -12,17 +12,19 @@ from benchmarks.measurement import Measurement
 from benchmarks.place import Place
 
 STREAMS = "4"
+TURNS = 3
 
 
 def measure(place: Place) -> Iterator[Measurement]:
-    """RunJob before and after the worker, so that a machine that gets busier or idler favours neither."""
+    """The fastest of several turns of each: what else the machine does only adds to their time."""
     chunks = min(CHUNKS, place.size)
-    before = _run_drain(place, "worker_peer_1", chunks)
-    used = _run_worker(place, "worker", chunks)
-    seconds = (before + _run_drain(place, "worker_peer_2", chunks)) / 2
+    drained, worked = [], []
+    for turn in range(TURNS):
+        drained.append(_run_drain(place, f"drained_{turn}", chunks))
+        worked.append(_run_worker(place, f"worked_{turn}", chunks))
     name = f"dataflow worker --until-idle -j {STREAMS}, {chunks} chunks of {PROGRAM}, sqlite"
     peer = f"RunJob --drain -j {STREAMS}"
-    yield Measurement(name, chunks / used, "chunks/s", peer, chunks / seconds, ">= 0.9")
+    yield Measurement(name, chunks / min(worked), "chunks/s", peer, chunks / min(drained), ">= 0.9")
 
 
 def _run_drain(place: Place, store_name: str, chunks: int) -> float:
