@@ -92,6 +92,23 @@ def test_a_job_on_demand_runs_only_for_the_dataid_asked_for(flow: Flow) -> None:
     assert "RunJob --dataid 2024-03-01" in asked
 
 
+def test_a_calendar_is_neither_located_nor_checked_nor_listed(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare(
+        '[dataset.raw]\ngrain = "daily"\nlocation = "raw"\n[dataset.loadbob_calendar_sums]\ngrain = "daily"\n'
+        '[job.loadbob]\nin = ["raw"]\nout = ["loadbob_calendar_sums"]\nschedule = "none"\n'
+    )
+    (flow.path / "raw").touch()
+    flow.ready("raw", day := "2024-02-29")
+    flow.script("loadbob.sh")
+    shown = flow.runjob("--dry-run", "--dataid", day, "loadbob.sh").stdout
+    assert f"located? yes: raw/{day} is at " in shown
+    assert f"valid? not checked: raw/{day} was published without a check\n" in shown
+    assert "loadbob_calendar_dataid" not in shown
+    assert f"raw_dataid={day}\n" in shown
+    assert f"loadbob_calendar_sums_dataid={day}\n" in shown
+
+
 def test_steps_of_a_fixed_length_and_quarters_are_schedules(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     words = ("--start", "2024-01-01", "--catchup")

@@ -249,6 +249,7 @@ def test_dry_run_masks_passwords(guarded: Flow) -> None:
     guarded.script("loadbob.sh")
     done = guarded.runjob("--dry-run", "loadbob.sh")
     assert "bobin_password=********" in done.stdout
+    assert "safe? not checked: the password of bobin was not decrypted for this answer\n" in done.stdout
     assert_hidden(done.stdout + done.stderr)
 
 

@@ -162,6 +162,7 @@ def test_dry_run_shows_what_would_be_passed_on_and_changes_nothing(flow: Flow) -
     assert "bobin_datasetid=bobin" in shown
     assert "region=eu" in shown
     assert "ready? yes" in shown
+    assert "safe? yes: no other writer or reader\n" in shown
     assert _everything(flow) == before
     assert flow.lines() == []
     assert "loadbob 2" in flow.runjob("--dry-run", "--dataid", "2", "loadbob.sh").stdout

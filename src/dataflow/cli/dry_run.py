@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataflow.actions.claim import preview
 from dataflow.actions.names import get_plan
 from dataflow.actions.prepare import ask
+from dataflow.actions.shell_names import FIELDS, shell_name
 from dataflow.actions.why import why
 from dataflow.cli.context import Context
 from dataflow.model.records import ClaimRequest
@@ -32,7 +33,7 @@ def show_claim(request: JobRequest, context: Context) -> int:
         found = why(store, request.config, plan, request.dataid)
         print(f"would claim nothing: {found.verdict}")
         return request.waiting_exit_code
-    prepared = ask(store, plan, result.runs[0], request.config.project_dir, request.config.environment)
+    prepared = ask(store, plan, result.runs[0], request.config)
     told = describe(prepared)
     told["DATAFLOW_RUN_ID"] = "(the next)"
     kept = {dataset.name: MASK for dataset in plan.datasets if dataset.encryptedpass}
@@ -47,6 +48,9 @@ def show_claim(request: JobRequest, context: Context) -> int:
     print(f"would claim {plan.job.name} {prepared.run.dataid} and {then}")
     for answer in prepared.answers:
         print(f"  {answer.question}? {answer.answer}: {answer.evidence}")
+    calendars = [shell_name(item.source.dataset.name) for item in prepared.inputs if item.is_calendar]
+    for name in (f"{calendar}_{field}" for calendar in calendars for field in FIELDS):
+        told.pop(name, None)  # they say nothing that the dataid does not
     for name, text in told.items():
         value = without_secrets(text)
         print(f"  {name}={value!r}" if any(c in value for c in "\n\r\t") else f"  {name}={value}")

@@ -249,8 +249,7 @@ class Handoff:
         return replace(attempt, given=self.given)
 
     def _answer_questions(self, attempt: Attempt) -> Attempt:
-        config = self._request.config
-        prepared = prepare(self._store, attempt.plan, attempt.run, config.project_dir, config.environment)
+        prepared = prepare(self._store, attempt.plan, attempt.run, self._request.config)
         return replace(attempt, run=prepared.run, prepared=prepared)
 
     def _refuse(self, attempt: Attempt) -> Attempt:
