@@ -109,6 +109,22 @@ def test_a_calendar_is_neither_located_nor_checked_nor_listed(sqlite_flow: Flow)
     assert f"loadbob_calendar_sums_dataid={day}\n" in shown
 
 
+def test_a_drain_does_not_count_what_is_outside_the_schedule_as_left(flow: Flow) -> None:
+    flow.declare(
+        '[dataset.raw]\ngrain = "daily"\n[job.loadbob]\nin = ["raw"]\nschedule = "@daily"\n'
+        'start = "2024-02-27"\nend = "2024-02-29"\ncatchup = true\n'
+    )
+    flow.ready("raw", "2024-02-26", "2024-02-27", "2024-02-29")
+    flow.script("loadbob.sh")
+    done = flow.runjob("--drain", "loadbob.sh")
+    assert "loadbob: 2 chunks done, 0 failed, 1 left (dataflow why loadbob)\n" in done.stderr
+    assert flow.json("why", "loadbob")["dataid"] == "2024-02-28"
+    flow.ready("raw", "2024-02-28")
+    done = flow.runjob("--drain", "loadbob.sh")
+    assert "loadbob: 1 chunk done, 0 failed, none left\n" in done.stderr
+    assert flow.states()["2024-02-26"] == "WAITING"
+
+
 def test_steps_of_a_fixed_length_and_quarters_are_schedules(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     words = ("--start", "2024-01-01", "--catchup")

@@ -85,7 +85,7 @@ def test_a_run_whose_output_folder_cannot_be_created_is_not_started(flow: Flow) 
     (flow.path / "out").write_text("a file")
     flow.runjob("--waiting-exit-code", "99", "loadbob.sh", code=99)
     why = flow.json("why", "loadbob", "1")
-    assert "located? no: bobout cannot be written" in why["verdict"]
+    assert "PENDING: bobout could not be written" in why["verdict"]
     assert why["next"] == "dataflow dataset add bobout --location PLACE"
 
 

@@ -27,7 +27,6 @@ from dataflow.store.registry import CALENDAR_SUFFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dataflow.config.settings import Config
     from dataflow.model.records import Pin, Plan, PlanInput, Run
     from dataflow.store.store import Store
 
@@ -74,18 +73,22 @@ class Prepared:
         return next((answer for answer in self.answers if answer.answer is NO), None)
 
 
-def prepare(store: Store, plan: Plan, run: Run, config: Config) -> Prepared:
+def prepare(store: Store, plan: Plan, run: Run, project_dir: str, environment: str) -> Prepared:
     """Collect the current facts of a run whose passwords are open, and answer the five questions."""
     may_race = bool(run.replaces) or any(not item.dataset.staged for item in plan.inputs)
     if may_race and store.database.dialect == "postgres":
         run = store.refresh(plan, run)
-    return ask(store, plan, run, config, opened=True)
+    return _ask(store, plan, run, (project_dir, environment), opened=True)
 
 
-def ask(store: Store, plan: Plan, run: Run, config: Config, opened: bool = False) -> Prepared:
-    """Answer the five questions for a claim or its preview, which opens no passwords; changes nothing."""
-    project_dir = config.project_dir
-    fields = {"job": plan.job.name, "environment": config.environment, "run_id": run.run_id}
+def ask(store: Store, plan: Plan, run: Run, project_dir: str, environment: str) -> Prepared:
+    """Answer the five questions for the preview of a claim, which opens no passwords; changes nothing."""
+    return _ask(store, plan, run, (project_dir, environment), opened=False)
+
+
+def _ask(store: Store, plan: Plan, run: Run, where: tuple[str, str], opened: bool) -> Prepared:
+    project_dir, environment = where
+    fields = {"job": plan.job.name, "environment": environment, "run_id": run.run_id}
     inputs = list_inputs(plan, run, project_dir, fields)
     outputs = list_outputs(plan, run.dataid, project_dir, fields, _lake_folder(store, plan, run))
     answers = (

@@ -12,7 +12,7 @@ from dataflow.actions.dataset_rules import TODAY, check_dataset, is_automatic
 from dataflow.actions.differences import UNCHANGED, Change, compare, compare_days
 from dataflow.actions.job_days import as_checked, check_days, derive_days, find_days
 from dataflow.actions.job_graph import check_cycles, check_producers
-from dataflow.actions.job_rules import check_job, leave_out_schedule
+from dataflow.actions.job_rules import check_job, leave_out_schedule, refuse_secrets
 from dataflow.errors import BadInput, Conflict
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST
@@ -162,6 +162,7 @@ class Registry:
         """Add one job to the draft; return whether it will read or produce other datasets."""
         checked = check_job(job, self.datasets, may_be_over)
         before = self.find_job(job.name)
+        refuse_secrets(job, before)
         change = compare("job", before, checked.job)
         draft.put(change)
         if before is None or (before.inputs, before.schedule) != (checked.job.inputs, checked.job.schedule):

@@ -89,7 +89,8 @@ def _answer_safe(case: WorkCase, found: Explanation) -> Answer:
     unsafe = [reason for reason in found.blockers if reason.question is Question.SAFE]
     parts = [(Verdict.NO, reason.text) for reason in unsafe]
     if found.status is Status.RUNNING:
-        parts.append((Verdict.YES, found.text))
+        gone = found.run is not None and case.is_gone(found.run)
+        parts.append((Verdict.YES, "only this work's own run, which is gone" if gone else found.text))
     parts += list_closed(case.plan)
     return combine(Question.SAFE, parts or [(Verdict.YES, "no other writer or reader")], "")
 

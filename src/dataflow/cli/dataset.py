@@ -12,7 +12,7 @@ from dataflow.cli.output import as_text, show_object
 from dataflow.cli.tables import show_datasets
 from dataflow.errors import BadInput
 from dataflow.model.records import Dataset
-from dataflow.model.url_text import without_secrets
+from dataflow.model.url_text import masked_host, masked_pairs, without_secrets
 from dataflow.model.wording import plural, quoted
 
 TYPE_CHECKING = False
@@ -103,11 +103,12 @@ def remove_one(args: argparse.Namespace, context: Context) -> int:
 
 
 def describe(dataset: Dataset) -> dict[str, Any]:
-    """A dataset as it is shown: whether it has a password, never the password or a location's secret."""
+    """A dataset as it is shown: whether it has a password, never the password or a another secret."""
     record: dict[str, Any] = {"dataset": dataset.name}
     record |= {name: getattr(dataset, name) for name in FIELDS}
     record["location"] = without_secrets(dataset.location)
-    return record | {"options": dict(dataset.options), "password": bool(dataset.encryptedpass)}
+    record["hostname"] = masked_host(dataset.hostname)
+    return record | {"options": dict(masked_pairs(dataset.options)), "password": bool(dataset.encryptedpass)}
 
 
 def say_change(context: Context, change: Change) -> None:

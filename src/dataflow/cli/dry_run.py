@@ -8,8 +8,8 @@ from dataflow.actions.prepare import ask
 from dataflow.actions.shell_names import FIELDS, shell_name
 from dataflow.actions.why import why
 from dataflow.cli.context import Context
-from dataflow.model.records import ClaimRequest
-from dataflow.model.url_text import without_secrets
+from dataflow.model.records import ClaimRequest, Plan
+from dataflow.model.url_text import is_secret, masked_host, without_secrets
 from dataflow.runjob.environment import describe, password_variables
 from dataflow.runjob.explain import find_obstacle
 from dataflow.runjob.request import JobRequest, with_canonical_dataid
@@ -33,7 +33,7 @@ def show_claim(request: JobRequest, context: Context) -> int:
         found = why(store, request.config, plan, request.dataid)
         print(f"would claim nothing: {found.verdict}")
         return request.waiting_exit_code
-    prepared = ask(store, plan, result.runs[0], request.config)
+    prepared = ask(store, plan, result.runs[0], request.config.project_dir, request.config.environment)
     told = describe(prepared)
     told["DATAFLOW_RUN_ID"] = "(the next)"
     kept = {dataset.name: MASK for dataset in plan.datasets if dataset.encryptedpass}
@@ -52,8 +52,16 @@ def show_claim(request: JobRequest, context: Context) -> int:
     for name in (f"{calendar}_{field}" for calendar in calendars for field in FIELDS):
         told.pop(name, None)  # they say nothing that the dataid does not
     for name, text in told.items():
-        value = without_secrets(text)
+        value = _shown(name, text, plan)
         print(f"  {name}={value!r}" if any(c in value for c in "\n\r\t") else f"  {name}={value}")
     if broken:
         return broken.exit_code
     return request.waiting_exit_code if refusal else 0
+
+
+def _shown(name: str, text: str, plan: Plan) -> str:
+    """The value of a variable without secrets, also those that an older store keeps in plain text."""
+    if name.endswith("_hostname"):
+        return masked_host(text)
+    given = name if name in dict(plan.job.environment) else name.partition("_option_")[2]
+    return MASK if is_secret(given, text) else without_secrets(text)

@@ -17,6 +17,7 @@ from dataflow.config.durations import parse_option
 from dataflow.config.fields import parse_input
 from dataflow.model.records import Job, Plan
 from dataflow.model.schedule import Schedule, due_intervals
+from dataflow.model.url_text import masked_pairs
 from dataflow.model.wording import plural
 
 TYPE_CHECKING = False
@@ -191,7 +192,7 @@ def describe(plan: Plan, hold: bool) -> dict[str, Any]:
         "job": job.name,
         "in": [str(item) for item in job.inputs],
         "out": list(job.outputs),
-        "environment": dict(job.environment),
+        "environment": dict(masked_pairs(job.environment)),
     }
     names = (*TEXTS, *FLAGS, *NUMBERS, *(f"{name}_seconds" for name in DURATIONS))
     record |= {name: getattr(job, name) for name in names}

@@ -249,7 +249,8 @@ class Handoff:
         return replace(attempt, given=self.given)
 
     def _answer_questions(self, attempt: Attempt) -> Attempt:
-        prepared = prepare(self._store, attempt.plan, attempt.run, self._request.config)
+        config = self._request.config
+        prepared = prepare(self._store, attempt.plan, attempt.run, config.project_dir, config.environment)
         return replace(attempt, run=prepared.run, prepared=prepared)
 
     def _refuse(self, attempt: Attempt) -> Attempt:

@@ -132,6 +132,9 @@ def count_left(store: Store, job: str) -> str:
         # What is CLAIMABLE and was not claimed is on hold, or comes after other work.
         states = (WorkState.WAITING, WorkState.CLAIMABLE)
         count = sum(store.read.count_open_work(job, state) for state in states)
+        # What a schedule skipped stays WAITING until it is forced.
+        if count and (skipped := store.read.list_skipped_work().get(get_plan(store, job).job_id)):
+            count -= skipped.count
     except StoreError:  # everything is recorded; only this hint is lost
         return ""
     return f", {count:,} left ({why_command(job)})" if count else ", none left"

@@ -174,12 +174,13 @@ class Worker:
         is_held_up = self._is_crowded() and self._count_wanted()
         return bool(self._children or is_held_up or self._retries_at)
 
-    def _expect_retry(self) -> None:
-        """A drain waits for the retry of what has just failed, if it is due soon."""
+    def _expect_retry(self) -> str:
+        """A drain waits for the retry of what has just failed, if it is due soon; return that in words."""
         delay_seconds = self._handoff.plan.job.retry_delay_seconds
-        if self._request.drain and delay_seconds <= RETRY_WAIT_SECONDS:
-            self._report.say(f"{self._request.job}: retry in {delay_seconds:g} s")
-            self._retries_at.append(boottime() + delay_seconds)
+        if not self._request.drain or delay_seconds > RETRY_WAIT_SECONDS:
+            return ""
+        self._retries_at.append(boottime() + delay_seconds)
+        return f", retry in {delay_seconds:g} s"
 
     def _settled(self, settled: Settled, child: Child | None) -> None:
         """Report how a run ended; there may be more to claim now."""
@@ -191,9 +192,9 @@ class Worker:
             self._report.warn(str(state))
         else:
             self.tally.count(ending, state)
-            self._report.ended(ending, str(state or ""), boottime() - child.began_at if child else 0.0)
-            if ending.outcome is RunOutcome.FAILED and state is WorkState.WAITING:
-                self._expect_retry()
+            is_retried = ending.outcome is RunOutcome.FAILED and state is WorkState.WAITING
+            left = f"{state or ''}{self._expect_retry() if is_retried else ''}"
+            self._report.ended(ending, left, boottime() - child.began_at if child else 0.0)
         if child is not None:
             if ending.outcome in (RunOutcome.FAILED, RunOutcome.INVALID):
                 self._report.last_lines(child.log)
