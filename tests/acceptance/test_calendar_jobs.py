@@ -92,6 +92,14 @@ def test_a_job_on_demand_runs_only_for_the_dataid_asked_for(flow: Flow) -> None:
     assert "RunJob --dataid 2024-03-01" in asked
 
 
+def test_a_catch_up_without_a_start_says_that_it_adds_only_the_latest_interval(sqlite_flow: Flow) -> None:
+    told = sqlite_flow.dataflow("job", "add", "loadbob", "--schedule", "@daily", "--catchup").stderr
+    assert "warning: loadbob adds only the latest interval: --catchup needs a --start" in told
+    assert "warning" not in sqlite_flow.dataflow("job", "add", "loadbob", "--start", "2024-02-26").stderr
+    (sqlite_flow.path / "flow.toml").write_text('[job.other]\nschedule = "@daily"\ncatchup = true\n')
+    assert "warning: other adds only" in sqlite_flow.dataflow("apply", "flow.toml", "--yes").stderr
+
+
 def test_a_calendar_is_neither_located_nor_checked_nor_listed(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     flow.declare(

@@ -245,7 +245,7 @@ def test_force_runs_in_any_state(flow: Flow) -> None:
     flow.script("loadbob.sh")
     flow.runjob("loadbob.sh")
     command = ("--", "/bin/sh", "-c", 'echo "forced $dataid" >> ran')
-    flow.dataflow("force", "loadbob", "1", *command)
+    assert "warning" not in flow.dataflow("force", "loadbob", "1", *command).stderr
     flow.dataflow("force", "loadbob", "7", *command)
     flow.dataflow("hold", "loadbob")
     flow.dataflow("force", "loadbob", "1", *command)

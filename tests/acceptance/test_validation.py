@@ -83,7 +83,9 @@ def test_a_run_whose_output_folder_cannot_be_created_is_not_started(flow: Flow) 
     flow.ready("bobin", "1")
     flow.script("loadbob.sh", WRITES)
     (flow.path / "out").write_text("a file")
-    flow.runjob("--waiting-exit-code", "99", "loadbob.sh", code=99)
+    told = flow.runjob("--waiting-exit-code", "99", "loadbob.sh", code=99).stderr
+    assert "RunJob: loadbob 1: not started: bobout cannot be written to " in told
+    assert "; now WAITING (run 1, " in told
     why = flow.json("why", "loadbob", "1")
     assert "PENDING: bobout could not be written" in why["verdict"]
     assert why["next"] == "dataflow dataset add bobout --location PLACE"

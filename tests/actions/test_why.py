@@ -260,6 +260,8 @@ def test_a_dead_process_on_this_machine_is_seen_before_its_lease_ends(world: Wor
     host = load_config("/", {}).host
     world.poke(f"UPDATE run SET host = '{host}' WHERE run_id = {run.run_id}")
     assert "process is gone" in ask(world, "to_clean", "1.0", is_dead=lambda name: name == "first").verdict
+    gone = ask(world, "to_clean", "1.0", is_dead=lambda name: name == "first")
+    assert evidence(gone, "safe") == "only this work's own run, which is gone"
     assert "process is gone" not in ask(world, "to_clean", "1.0", is_dead=lambda name: False).verdict
 
 

@@ -29,7 +29,8 @@ FIELDS = {
     "schemaname": "schema in that database",
     "tablename": "table in that schema",
     "username": "user to connect as",
-    "location": "location of a chunk; may contain {dataid}, {run_id}, {dataset}, {job} and {environment}",
+    "location": "location of a chunk; may contain {dataid}, {encoded_dataid}, {run_id}, {dataset}, {job} and "
+    "{environment}",
     "format": "file format, such as csv or parquet",
     "grain": "hourly, daily, weekly, monthly, quarterly, yearly, sequence or text (default: text)",
     "timezone": "time zone of the grain, such as Europe/London (default: UTC)",

@@ -101,6 +101,7 @@ def add(args: argparse.Namespace, context: Context) -> None:
             f"Change the class instead: dataflow pipeline show {args.name}"
         )
     say_how_it_begins(context, args.name)
+    say_if_no_start(context, context.get_plan(args.name).job)
     _say_if_over(context, args.name)
     say_what_stays(context, change)
 
@@ -134,6 +135,15 @@ def say_how_it_begins(context: Context, name: str) -> None:
     context.say(
         text if staged else f"{text}, or mark an earlier chunk as ready: dataflow ready {chain} DATAID"
     )
+
+
+def say_if_no_start(context: Context, job: Job) -> None:
+    """Warns about a schedule that would catch up if it knew from when on."""
+    if job.catchup and not job.start:
+        context.say(
+            f"warning: {job.name} adds only the latest interval: --catchup needs a --start to begin from. "
+            f"Give one: dataflow job add {job.name} --start DATE"
+        )
 
 
 def _say_if_over(context: Context, name: str) -> None:

@@ -63,7 +63,8 @@ def _count_from_project(path: str, project_dir: str) -> str:
 
 
 def _work(request: JobRequest, face: Face, lock: ClaimantLock, guard: Guard) -> int:
-    terminals = (Terminal(1), Terminal(2))
+    is_shared = request.streams > 1
+    terminals = (Terminal(1, is_shared), Terminal(2, is_shared))
     report = Report(terminals[1], request.quiet)
     plan = get_plan(face.store, request.job)
     request = with_canonical_dataid(request, plan)
@@ -99,7 +100,7 @@ def _warn_other_script(request: JobRequest, plan: Plan, claimant: Claimant, repo
     known, now = plan.script_path, claimant.job_script
     if os.path.isabs(known):
         known = _count_from_project(known, request.config.project_dir)
-    if known and known != now:
+    if known and known != now and not request.force:  # what is forced runs once
         before = "the pipeline of that name" if plan.is_pipeline else known
         report.warn(
             f"warning: job {plan.job.name} was first run from {before}, now from {now}. "
