@@ -131,6 +131,10 @@ def test_a_drain_does_not_count_what_is_outside_the_schedule_as_left(flow: Flow)
     done = flow.runjob("--drain", "loadbob.sh")
     assert "loadbob: 1 chunk done, 0 failed, none left\n" in done.stderr
     assert flow.states()["2024-02-26"] == "WAITING"
+    told = (
+        "loadbob: 1 dataid is outside its schedule and stays WAITING; see: dataflow why loadbob 2024-02-26\n"
+    )
+    assert told in flow.dataflow("status").stdout
 
 
 def test_steps_of_a_fixed_length_and_quarters_are_schedules(sqlite_flow: Flow) -> None:

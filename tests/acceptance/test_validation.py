@@ -93,6 +93,7 @@ def test_a_run_whose_output_folder_cannot_be_created_is_not_started(flow: Flow) 
 
 def test_invalid_leaves_the_published_version_readable(flow: Flow) -> None:
     flow.declare(CHECKED, keep=True)
+    assert "Checks are not exported" in flow.dataflow("export").stderr
     flow.ready("bobin", "1")
     flow.script("check.sh", 'grep -q from "$bobout_location"')
     flow.script("loadbob.sh", WRITES)
