@@ -87,7 +87,9 @@ def run_and_kill(demo: Demo) -> None:
     expect(code == -signal.SIGKILL, f"RunJob should end by SIGKILL, and ended with {code}")
     done = len({dataid for _, dataid, _ in demo.list_recorded()})
     expect(KILL_AFTER <= done < CHUNKS, f"RunJob should be killed in the middle, not after {done} chunks")
-    print(f"   RunJob is dead, and so are its scripts. They had finished {done} chunks.")
+    accepted = len(demo.ask("dataflow runs --job extract --outcome done --limit 1000"))
+    print("   RunJob is dead, and so are its scripts.")
+    print(f"   They had ended for {done} chunks, of which the store had accepted {accepted}.")
 
 
 def ask_why(demo: Demo) -> None:

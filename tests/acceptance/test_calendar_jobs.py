@@ -92,6 +92,51 @@ def test_a_job_on_demand_runs_only_for_the_dataid_asked_for(flow: Flow) -> None:
     assert "RunJob --dataid 2024-03-01" in asked
 
 
+def test_a_catch_up_without_a_start_says_that_it_adds_only_the_latest_interval(sqlite_flow: Flow) -> None:
+    told = sqlite_flow.dataflow("job", "add", "loadbob", "--schedule", "@daily", "--catchup").stderr
+    assert "warning: loadbob adds only the latest interval: --catchup needs a --start" in told
+    assert "warning" not in sqlite_flow.dataflow("job", "add", "loadbob", "--start", "2024-02-26").stderr
+    (sqlite_flow.path / "flow.toml").write_text('[job.other]\nschedule = "@daily"\ncatchup = true\n')
+    assert "warning: other adds only" in sqlite_flow.dataflow("apply", "flow.toml", "--yes").stderr
+
+
+def test_a_calendar_is_neither_located_nor_checked_nor_listed(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare(
+        '[dataset.raw]\ngrain = "daily"\nlocation = "raw"\n[dataset.loadbob_calendar_sums]\ngrain = "daily"\n'
+        '[job.loadbob]\nin = ["raw"]\nout = ["loadbob_calendar_sums"]\nschedule = "none"\n'
+    )
+    (flow.path / "raw").touch()
+    flow.ready("raw", day := "2024-02-29")
+    flow.script("loadbob.sh")
+    shown = flow.runjob("--dry-run", "--dataid", day, "loadbob.sh").stdout
+    assert f"located? yes: raw/{day} is at " in shown
+    assert f"valid? not checked: raw/{day} was published without a check\n" in shown
+    assert "loadbob_calendar_dataid" not in shown
+    assert f"raw_dataid={day}\n" in shown
+    assert f"loadbob_calendar_sums_dataid={day}\n" in shown
+
+
+def test_a_drain_does_not_count_what_is_outside_the_schedule_as_left(flow: Flow) -> None:
+    flow.declare(
+        '[dataset.raw]\ngrain = "daily"\n[job.loadbob]\nin = ["raw"]\nschedule = "@daily"\n'
+        'start = "2024-02-27"\nend = "2024-02-29"\ncatchup = true\n'
+    )
+    flow.ready("raw", "2024-02-26", "2024-02-27", "2024-02-29")
+    flow.script("loadbob.sh")
+    done = flow.runjob("--drain", "loadbob.sh")
+    assert "loadbob: 2 chunks done, 0 failed, 1 left (dataflow why loadbob)\n" in done.stderr
+    assert flow.json("why", "loadbob")["dataid"] == "2024-02-28"
+    flow.ready("raw", "2024-02-28")
+    done = flow.runjob("--drain", "loadbob.sh")
+    assert "loadbob: 1 chunk done, 0 failed, none left\n" in done.stderr
+    assert flow.states()["2024-02-26"] == "WAITING"
+    told = (
+        "loadbob: 1 dataid is outside its schedule and stays WAITING; see: dataflow why loadbob 2024-02-26\n"
+    )
+    assert told in flow.dataflow("status").stdout
+
+
 def test_steps_of_a_fixed_length_and_quarters_are_schedules(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     words = ("--start", "2024-01-01", "--catchup")

@@ -180,6 +180,7 @@ def test_kill_9_of_the_guard_alone_hands_the_work_back(flow: Flow) -> None:
     code, _, error = finish(running)
     assert code != 0
     assert error.count("guard") == 1
+    assert "RunJob: loadbob 1: INTERRUPTED by SIGTERM" in error
     assert not is_running(child)
     assert flow.states() == {"1": "CLAIMABLE"}
     flow.script("loadbob.sh")

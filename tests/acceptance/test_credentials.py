@@ -17,6 +17,7 @@ from dataflow.model.records import Dataset
 from dataflow.secrets.cipher import encrypt
 from dataflow.store.entries import write_dataset
 from tests.acceptance.flow import Flow, family, find_guard, finish
+from tests.acceptance.test_unsafe_variables import smuggle
 
 PASSPHRASE = "correct horse battery staple"
 SECRET = 'p@ss/w0\'rd "$HOME" é+%{x}\\'
@@ -249,6 +250,7 @@ def test_dry_run_masks_passwords(guarded: Flow) -> None:
     guarded.script("loadbob.sh")
     done = guarded.runjob("--dry-run", "loadbob.sh")
     assert "bobin_password=********" in done.stdout
+    assert "safe? not checked: the password of bobin was not decrypted for this answer\n" in done.stdout
     assert_hidden(done.stdout + done.stderr)
 
 
@@ -349,3 +351,45 @@ def test_a_secret_in_the_location_of_an_older_store_reaches_only_the_script(flow
     told += [text for row in flow.select("SELECT answers FROM run") for text in row]
     assert "cret-signature" not in "".join(told)
     assert "ret-pass" not in "".join(told)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("dataset add bobin --option password=hunter2", "option password contains a password"),
+        ("dataset add bobin --hostname bob:hunter2@db1", 'hostname "bob:***@db1" contains a password'),
+        ("job add loadbob --env db_password=hunter2", "--env db_password contains a password"),
+    ],
+)
+def test_a_secret_in_an_option_or_variable_is_refused_and_not_shown(
+    sqlite_flow: Flow, words: str, told: str
+) -> None:
+    sqlite_flow.declare()
+    done = sqlite_flow.dataflow(*words.split(), check=False)
+    assert done.returncode == 65
+    assert told in done.stderr
+    assert "--password-stdin" in done.stderr
+    assert "hunter2" not in done.stderr
+
+
+def test_a_secret_in_an_option_or_variable_of_an_older_store_reaches_only_the_script(flow: Flow) -> None:
+    flow.declare()
+    dataset = Dataset("bobin", hostname="bob:host-pass1@db1", options=(("password", "option-pass1"),))
+    flow.ready("bobin", "1")
+    with flow.store() as store:
+        store.register(lambda tx: write_dataset(tx, dataset))
+    smuggle(flow, "db_password", "variable-pass1")
+    flow.script("loadbob.sh", 'echo "$bobin_hostname $bobin_option_password $db_password" | tee got')
+    told = [flow.runjob("--dry-run", "loadbob.sh").stdout]
+    exported = flow.dataflow("export").stdout
+    (flow.path / "flow.toml").write_text(exported)
+    assert flow.dataflow("apply", "flow.toml", "--yes").stderr == "Nothing to change.\n"
+    (flow.path / "flow.toml").write_text(exported + "[dataset.new]\n")
+    told += [exported, flow.dataflow("apply", "flow.toml", "--yes").stdout, flow.runjob("loadbob.sh").stdout]
+    assert flow.lines("got") == ["bob:host-pass1@db1 option-pass1 variable-pass1"]
+    for words in (("dataset", "show", "bobin"), ("job", "show", "loadbob"), ("journal", "--json")):
+        told.append(flow.dataflow(*words).stdout)
+    assert "pass1" not in "".join(told)
+    assert all("***" in text for text in told[:2])
+    flow.dataflow("dataset", "add", "bobin", "--format", "csv")
+    flow.dataflow("job", "add", "loadbob", "--retries", "1")

@@ -26,7 +26,7 @@ def test_the_timeout_of_a_job_ends_its_script(flow: Flow, how: str) -> None:
     began_at = time.monotonic()
     flow.runjob("loadbob.sh", code=124)
     assert time.monotonic() - began_at < 20
-    assert flow.runs()[-1].reason == "timed out"
+    assert flow.runs()[-1].reason == "timed out after 0.3 s"
 
 
 def test_the_flag_overrides_the_timeout_of_the_job(flow: Flow) -> None:
@@ -62,7 +62,9 @@ def test_a_drain_waits_for_a_retry_that_is_due_soon(flow: Flow) -> None:
     flow.ready("bobin", "1")
     flow.script("loadbob.sh", FAILS_ONCE)
     done = flow.runjob("--drain", "loadbob.sh", code=1)
-    assert re.search(r"RunJob: loadbob: retry in (0\.[89]|1\.[012]) s\n", done.stderr), done.stderr
+    assert re.search(
+        r"loadbob 1: FAILED, exited with 1; now WAITING, retry in (0\.[89]|1\.[012]) s \(run 1, ", done.stderr
+    ), done.stderr
     assert flow.outcomes() == ["FAILED", "DONE"]
 
 

@@ -335,6 +335,8 @@ def test_runs_are_listed_newest_first_with_their_outcome(worked: Flow) -> None:
         "FAILED"
     ]
     assert len(worked.json("runs", "--limit", "1")) == 1
+    shown = worked.dataflow("runs", "--limit", "1").stderr
+    assert shown == "Showing the newest run. To see more: dataflow runs --limit 10\n"
     assert "exited with 3" in worked.dataflow("runs").stdout
 
 
@@ -428,7 +430,7 @@ def test_the_next_command_of_why_can_be_run(worked: Flow) -> None:
 def test_status_counts_and_is_an_exit_code_for_monitoring(worked: Flow) -> None:
     found = worked.json("status")
     assert found["jobs"][0] | {"oldest": None} == {
-        **{"job": "loadbob", "WAITING": 0, "CLAIMABLE": 1, "RUNNING": 0, "DONE": 1},
+        **{"job": "loadbob", "hold": False, "WAITING": 0, "CLAIMABLE": 1, "RUNNING": 0, "DONE": 1},
         **{"FAILED": 1, "INVALID": 0, "HOLD": 0, "oldest": None, "late": False, "due": False, "gone": False},
         **{"overdue": None, "skipped": None, "running": None, "process_gone": False, "quarantined": 0},
     }
@@ -443,6 +445,14 @@ def test_status_counts_and_is_an_exit_code_for_monitoring(worked: Flow) -> None:
     late = worked.dataflow("status", "--fail-if", "late", "--late-after", "0", check=False)
     assert (late.returncode, late.stderr) == (1, "dataflow: late: loadbob\n")
     assert "exited with 3" in failed.stdout
+
+
+def test_status_names_a_job_on_hold_that_has_no_work(flow: Flow) -> None:
+    flow.declare()
+    assert "on hold" not in flow.dataflow("status").stdout
+    flow.dataflow("hold", "loadbob")
+    assert "\nloadbob: on hold; to release it: dataflow release loadbob\n" in flow.dataflow("status").stdout
+    assert flow.json("status")["jobs"][0]["hold"] is True
 
 
 def test_status_reports_overdue_intervals_and_counts_them_as_late(flow: Flow) -> None:

@@ -162,6 +162,7 @@ def test_dry_run_shows_what_would_be_passed_on_and_changes_nothing(flow: Flow) -
     assert "bobin_datasetid=bobin" in shown
     assert "region=eu" in shown
     assert "ready? yes" in shown
+    assert "safe? yes: no other writer or reader\n" in shown
     assert _everything(flow) == before
     assert flow.lines() == []
     assert "loadbob 2" in flow.runjob("--dry-run", "--dataid", "2", "loadbob.sh").stdout
@@ -244,7 +245,7 @@ def test_force_runs_in_any_state(flow: Flow) -> None:
     flow.script("loadbob.sh")
     flow.runjob("loadbob.sh")
     command = ("--", "/bin/sh", "-c", 'echo "forced $dataid" >> ran')
-    flow.dataflow("force", "loadbob", "1", *command)
+    assert "warning" not in flow.dataflow("force", "loadbob", "1", *command).stderr
     flow.dataflow("force", "loadbob", "7", *command)
     flow.dataflow("hold", "loadbob")
     flow.dataflow("force", "loadbob", "1", *command)

@@ -83,14 +83,17 @@ def test_a_run_whose_output_folder_cannot_be_created_is_not_started(flow: Flow) 
     flow.ready("bobin", "1")
     flow.script("loadbob.sh", WRITES)
     (flow.path / "out").write_text("a file")
-    flow.runjob("--waiting-exit-code", "99", "loadbob.sh", code=99)
+    told = flow.runjob("--waiting-exit-code", "99", "loadbob.sh", code=99).stderr
+    assert "RunJob: loadbob 1: not started: bobout cannot be written to " in told
+    assert "; now WAITING (run 1, " in told
     why = flow.json("why", "loadbob", "1")
-    assert "located? no: bobout cannot be written" in why["verdict"]
+    assert "PENDING: bobout could not be written" in why["verdict"]
     assert why["next"] == "dataflow dataset add bobout --location PLACE"
 
 
 def test_invalid_leaves_the_published_version_readable(flow: Flow) -> None:
     flow.declare(CHECKED, keep=True)
+    assert "Checks are not exported" in flow.dataflow("export").stderr
     flow.ready("bobin", "1")
     flow.script("check.sh", 'grep -q from "$bobout_location"')
     flow.script("loadbob.sh", WRITES)

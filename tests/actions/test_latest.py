@@ -146,7 +146,7 @@ def test_why_of_missing_work_names_the_input_that_creates_it_first(world: World)
     add_view(world)
     add_job(world.store, Job("view", (LATEST, JobInput("months")), ("views",)))
     found = ask(world, "view", "2017-11")
-    assert found.verdict.startswith("PENDING: no chunk calls for view/2017-11; input months/2017-11")
+    assert found.verdict.startswith("PENDING: there is no work view/2017-11 yet; input months/2017-11")
     assert found.next == "dataflow ready months 2017-11"
     assert ask(world, "view").verdict == "PENDING: job view has no work: no chunk of months is ready"
 

@@ -56,7 +56,7 @@ def test_a_dataid_without_work_says_what_to_make_ready(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1.0")
     found = ask(world, "to_clean", "7.0")
-    assert found.verdict.startswith("PENDING: no chunk calls for to_clean/7.0; input raw/7.0 is not ready")
+    assert found.verdict.startswith("PENDING: there is no work to_clean/7.0 yet; input raw/7.0 is not ready")
     assert found.next == "dataflow ready raw 7.0"
 
 
@@ -131,12 +131,12 @@ def test_a_missing_input_is_followed_back_to_the_first_cause(world: World) -> No
     found = ask(world, "to_report", "1.0")
     assert found.next == "dataflow ready raw 1.0"
     assert found.verdict == (
-        "PENDING: no chunk calls for to_report/1.0; input sums/1.0 is not ready: job to_sums waits for "
+        "PENDING: there is no work to_report/1.0 yet; input sums/1.0 is not ready: job to_sums waits for "
         "clean/1.0, and job to_clean waits for raw/1.0, which is not marked ready"
     )
     world.ready("raw", "1.0")
     assert ask(world, "to_report", "1.0").verdict == (
-        "PENDING: no chunk calls for to_report/1.0; input sums/1.0 is not ready: job to_sums waits for "
+        "PENDING: there is no work to_report/1.0 yet; input sums/1.0 is not ready: job to_sums waits for "
         "clean/1.0, and job to_clean is PENDING (nothing blocks it, and the next RunJob takes it)"
     )
 
@@ -260,6 +260,8 @@ def test_a_dead_process_on_this_machine_is_seen_before_its_lease_ends(world: Wor
     host = load_config("/", {}).host
     world.poke(f"UPDATE run SET host = '{host}' WHERE run_id = {run.run_id}")
     assert "process is gone" in ask(world, "to_clean", "1.0", is_dead=lambda name: name == "first").verdict
+    gone = ask(world, "to_clean", "1.0", is_dead=lambda name: name == "first")
+    assert evidence(gone, "safe") == "only this work's own run, which is gone"
     assert "process is gone" not in ask(world, "to_clean", "1.0", is_dead=lambda name: False).verdict
 
 
@@ -360,7 +362,8 @@ def test_returned_work_says_which_answer_was_no(world: World) -> None:
     reason = "located? no: raw/1.0 is not at /data/raw"
     world.do("to_clean", None, RunOutcome.RETURNED, reason=reason, delay_seconds=40, untouched=True)
     found = ask(world, "to_clean")
-    assert found.verdict.startswith(f"PENDING: {reason}; the next attempt is in ")
+    told = "raw/1.0 was not at /data/raw when last tried"
+    assert found.verdict.startswith(f"PENDING: {told}; the next attempt is in ")
     assert (answers(found)["located"], answers(found)["safe"]) == ("no", "yes")
 
 
@@ -386,8 +389,17 @@ def test_an_input_that_is_not_at_its_location_must_be_put_there(world: World, tm
     place.parent.mkdir()
     place.write_text("x")
     found = ask(world, "load", folder=tmp_path)
-    assert found.next == "RunJob --job load, followed by its script"
+    assert (
+        f"raw/1.0 was not at {place} when last tried, but is there now; the next attempt is" in found.verdict
+    )
+    assert found.next == "dataflow resubmit load 1.0"
     assert answers(found)["located"] == "yes"
+    world.advance(41)
+    told = f"PENDING: raw/1.0 was not at {place} when last tried; nothing blocks it, and"
+    assert ask(world, "load", folder=tmp_path).verdict == f"{told} the next RunJob takes it"
+    world.do("load", None, RunOutcome.RETURNED, reason=reason, delay_seconds=40, untouched=True)
+    world.resubmit("load", "1.0")
+    world.do("load")
 
 
 def test_a_produced_input_that_is_not_at_its_location_must_be_produced_again(
@@ -482,6 +494,37 @@ def test_a_newer_input_makes_the_output_stale(world: World) -> None:
     assert world.status("clean", "1.0") == "STALE"
 
 
+def test_failed_work_with_a_stale_input_starts_again_with_the_input(world: World) -> None:
+    world.chain("raw", "clean", "sums")
+    world.ready("raw", "7")
+    world.do("to_clean", "7")
+    world.do("to_sums", "7", RunOutcome.FAILED, exit_code=1)
+    world.ready("raw", "7", again=True)
+    found = ask(world, "to_sums", "7")
+    assert found.verdict.startswith("FAILED: ")
+    assert "input clean/7 is not ready: it is STALE, and job to_clean will make it again" in found.verdict
+    assert found.next == "RunJob --job to_clean, followed by its script"
+    world.do("to_clean", "7")
+    world.do("to_sums", "7")
+
+
+def test_work_that_was_interrupted_says_so_and_after_which_it_runs(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "2.0")
+    world.do("to_clean", "2.0", RunOutcome.INTERRUPTED, reason="interrupted: SIGTERM")
+    world.ready("raw", "1.0")
+    told = "PENDING: the last run was interrupted (SIGTERM); it runs after 1.0"
+    assert ask(world, "to_clean", "2.0").verdict == told
+
+
+def test_a_check_that_failed_says_that_the_script_succeeded(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    world.do("to_clean", None, RunOutcome.INVALID, exit_code=0, reason="the check of clean exited with 1")
+    found = ask(world, "to_clean")
+    assert "the check of clean exited with 1 (the script itself succeeded)" in found.verdict
+
+
 def test_work_with_a_stale_input_says_how_to_make_the_input_current(world: World) -> None:
     world.chain("raw", "clean", "sums")
     world.ready("raw", "7")
@@ -490,7 +533,8 @@ def test_work_with_a_stale_input_says_how_to_make_the_input_current(world: World
     assert ask(world, "to_sums", "7").next == ""
     world.ready("raw", "7", again=True)
     found = ask(world, "to_sums", "7")
-    assert found.verdict.startswith("STALE: input clean/7 is not ready: job to_clean is STALE (an input has")
+    told = "STALE: input clean/7 is not ready: it is STALE, and job to_clean will make it again"
+    assert found.verdict.startswith(told)
     assert answers(found)["ready"] == "no"
     assert found.next == ask(world, "to_clean", "7").next == "RunJob --job to_clean, followed by its script"
     world.do("to_clean", "7")
@@ -602,6 +646,17 @@ def test_a_schedule_says_when_its_next_interval_ends(world: World) -> None:
     assert found.next == "wait until 2601-01-01T00:00:00Z"
 
 
+def test_a_day_outside_the_schedule_says_so_before_anything_else(world: World) -> None:
+    add_dataset(world.store, Dataset("raw", grain="daily"))
+    add_job(
+        world.store, Job("report", (JobInput("raw"),), schedule="@daily", start="2026-08-20", catchup=True)
+    )
+    found = ask(world, "report", "2026-08-19")
+    told = "PENDING: there is no work report/2026-08-19 yet; calendar report.calendar has no interval 2026-"
+    assert found.verdict.startswith(told)
+    assert found.next.startswith("dataflow force report 2026-08-19")
+
+
 def test_a_cron_interval_that_has_not_ended_says_until_when_to_wait(world: World) -> None:
     add_job(world.store, Job("tick", (), (), schedule="*/5 * * * *", start="2500-01-01", catchup=True))
     found = ask(world, "tick", "2500-01-01T00:05+00:00")
@@ -632,7 +687,7 @@ def test_an_interval_that_has_ended_is_what_the_next_run_adds(world: World) -> N
     found = ask(world, "yearly")
     assert (found.dataid, found.verdict) == (
         "2020",
-        "PENDING: no chunk calls for yearly/2020; input yearly.calendar/2020 is not ready: "
+        "PENDING: there is no work yearly/2020 yet; input yearly.calendar/2020 is not ready: "
         "its interval has ended, and the next RunJob adds it",
     )
     assert "its interval has ended" in ask(world, "yearly", "2021").verdict

@@ -109,6 +109,8 @@ def test_without_java_it_passes_and_says_in_a_sentence_what_it_skipped_and_what_
     project = Project(tmp_path / "demo-project", tmp_path)
     output = run_demo(project, 0, {"JAVA_HOME": str(tmp_path / "nowhere")})
     assert "\n100 chunks, 0 skipped, 0 twice\n" in output
+    accepted = re.findall(r"the store had accepted (\d+)\.$|extract: (\d+) chunks done", output, re.MULTILINE)
+    assert sum(int(before or after) for before, after in accepted) == 100
     assert re.search(
         r"^Skipped: pipelines on Spark. No Java found .*apt-get install openjdk-17", output, re.MULTILINE
     )

@@ -194,4 +194,7 @@ def test_rejects_up_to_a_limit_are_quarantined_and_the_rest_is_published(
     api.rows[50]["amount"] = "much"
     api._bodies.clear()
     outcome = orders.run("OrdersDatasetPipeline", "2026-11-13")
-    assert "3 of 95 rows do not fit; the limit is 2 rows" in str(outcome.error)
+    assert str(outcome.error).startswith(
+        "3 of 95 rows do not fit: part 1 row 4 amount='much' is not a numeric"
+    )
+    assert str(outcome.error).endswith(". The limit is 2 rows.")

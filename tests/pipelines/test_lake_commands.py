@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 
 from dataflow.actions.register import add_dataset
 from dataflow.cli.main import main
-from dataflow.errors import BadInput, Conflict
+from dataflow.errors import BadInput, Conflict, UnknownName
 from dataflow.model.records import Dataset
 from dataflow.pipelines.lake.compaction import compact, is_same
 from dataflow.pipelines.lake.published_files import locate_chunk
@@ -112,7 +112,10 @@ def test_locate_says_where_a_dataset_outside_the_lake_is(
     shop: LakeShop, capsys: pytest.CaptureFixture[str]
 ) -> None:
     add_dataset(shop.store, Dataset("sales", location="postgresql://db/public.sales?run={run_id}"))
+    add_dataset(shop.store, Dataset("tidy", location="/tidy/{run_id}"))
     told = "Dataset raw is not in the lake: it is at /raw/{dataid}. Its chunks: dataflow chunks raw"
+    staged = "The places of a chunk: dataflow versions tidy DATAID"
+    assert staged in call(capsys, "locate", "tidy", code=65)[1]
     assert told in call(capsys, "locate", "raw", code=65)[1]
     assert (
         "it is the table public.sales in PostgreSQL (connection db)"
@@ -214,14 +217,23 @@ def test_an_empty_chunk_gives_no_rows(shop: LakeShop, spark: SparkSession) -> No
         ("select * from parquet.`/etc/passwd`", "unknown dataset"),
         ("select * from raw", "Dataset raw is not in the lake: it is at /raw/"),
         ("select * from sold", r"is the table public.sold in PostgreSQL \(connection db\)"),
-        ("select * from solt", "unknown dataset 'solt'"),
+        ("select * from solt", 'unknown dataset "solt". Did you mean "sold"?'),
         ("select '${env:HAWK_KEY}'", "is not allowed"),
     ],
 )
 def test_a_query_reads_only_datasets(shop: LakeShop, sql: str, why: str) -> None:
     add_dataset(shop.store, Dataset("sold", location="postgresql://db/public.sold"))
-    with pytest.raises(BadInput, match=why):
+    with pytest.raises((BadInput, UnknownName), match=why):
         read_question(shop.store, sql, str(shop.path))
+
+
+def test_a_query_of_a_dataset_without_a_chunk_says_that_it_is_empty(shop: LakeShop) -> None:
+    command = [sys.executable, "-m", "dataflow.cli.main", "query", "--json", "select count(*) n from orders"]
+    done = subprocess.run(
+        command, cwd=shop.path, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.stderr == "orders has no ready chunk; it reads as empty. See: dataflow chunks orders\n"
+    assert (done.returncode, json.loads(done.stdout)) == (0, [{"n": 0}])
 
 
 def test_the_query_command_hides_sparks_output_and_says_what_it_left_out(shop: LakeShop) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from dataflow.runjob.output import OutputPump, RunLog, Terminal
+from dataflow.runjob.output import LONGEST_LINE_BYTES, OutputPump, RunLog, Terminal
 from dataflow.runjob.spawn import spawn
 from tests.runjob.claimant import wait_until
 
@@ -347,3 +347,20 @@ def test_start_up_loads_none_of_the_slow_modules() -> None:
     )
     pid = os.posix_spawn(sys.executable, [sys.executable, "-S", "-c", program], {"PYTHONPATH": "src"})
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_the_lines_of_runs_that_share_a_terminal_are_not_mixed(screen: Screen, tmp_path: Path) -> None:
+    terminals = (Terminal(screen.fds[0], is_shared=True), Terminal(screen.fds[1], is_shared=True))
+    pumps = [OutputPump(RunLog(str(tmp_path), number), terminals) for number in (1, 2)]
+    for texts in ((b"one ", b"uno "), (b"line\n1st ", b"linea\n"), (b"", b"the end")):
+        for pump, text in zip(pumps, texts, strict=True):
+            os.write(pump.child_ends[0], text)
+            pump.pump(pump.list_fds()[0])
+    assert screen.read()[0] == b"one line\nuno linea\n"
+    assert (tmp_path / "1.log").read_bytes() == b"one line\n1st "
+    os.write(pumps[0].child_ends[0], b"x" * LONGEST_LINE_BYTES)
+    pumps[0].pump(pumps[0].list_fds()[0])
+    assert len(screen.read()[0]) > LONGEST_LINE_BYTES
+    for pump in pumps:
+        pump.drain()
+    assert screen.read()[0].endswith(b"xxthe end")

@@ -6,8 +6,10 @@ import pytest
 
 from dataflow.model.url_text import (
     holds_secret,
+    is_secret,
     list_location_secrets,
     list_secret_parameters,
+    masked_host,
     without_secrets,
 )
 
@@ -119,3 +121,27 @@ def test_only_long_secrets_of_a_location_are_searched_for() -> None:
 def test_what_is_masked_in_a_location_is_searched_for_in_output(location: str) -> None:
     assert "hunter2hunter2" in list_location_secrets(location)
     assert "hunter2" not in without_secrets(location)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("password", "x"), ("db_pwd", "x"), ("api_token", "abc"), ("key", "AKIA1234"), ("sig", "***")],
+)
+def test_an_option_that_holds_a_secret_is_known_by_name_and_value(name: str, value: str) -> None:
+    assert is_secret(name, value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *[("password", ""), ("primary_key", "customer_id"), ("sort_key", "id7"), ("author", "bob")],
+        *[("password_file", "/run/secrets/db1"), ("region", "eu-west-1")],
+    ],
+)
+def test_an_option_that_only_sounds_like_a_secret_is_none(name: str, value: str) -> None:
+    assert not is_secret(name, value)
+
+
+def test_the_password_of_a_host_is_masked() -> None:
+    assert masked_host("bob:hunter2@db1:5432") == "bob:***@db1:5432"
+    assert [masked_host(host) for host in ("db1:5432", "[::1]:5432", "")] == ["db1:5432", "[::1]:5432", ""]

@@ -7,7 +7,7 @@ from dataflow.actions.register import register
 from dataflow.actions.registry_draft import Registry
 from dataflow.config.declarations import write_declarations
 from dataflow.model.record import replace
-from dataflow.model.url_text import without_secrets
+from dataflow.model.url_text import masked_host, masked_pairs, without_secrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from dataflow.config.declarations import Declarations
     from dataflow.model.records import Dataset
     from dataflow.store.store import Store
+
+    Pairs = tuple[tuple[str, str], ...]
 
 
 def plan_changes(store: Store, declarations: Declarations) -> list[Change]:
@@ -43,22 +45,49 @@ def apply_changes(store: Store, declarations: Declarations) -> list[Change]:
 def export_declarations(store: Store, with_secrets: bool = False) -> str:
     """Return all datasets and jobs as TOML; encrypted passwords only `with_secrets`."""
     datasets = [dataset for dataset in store.read.list_datasets() if not is_automatic(dataset.name)]
-    datasets = [replace(dataset, location=without_secrets(dataset.location)) for dataset in datasets]
+    datasets = [_masked(dataset) for dataset in datasets]
     if not with_secrets:
         datasets = [replace(dataset, encryptedpass="") for dataset in datasets]
-    return write_declarations(datasets, [plan.job for plan in store.read.list_plans()])
+    jobs = [plan.job for plan in store.read.list_plans()]
+    jobs = [replace(job, environment=masked_pairs(job.environment)) for job in jobs]
+    return write_declarations(datasets, jobs)
+
+
+def _masked(dataset: Dataset) -> Dataset:
+    return replace(
+        dataset,
+        hostname=masked_host(dataset.hostname),
+        location=without_secrets(dataset.location),
+        options=masked_pairs(dataset.options),
+    )
 
 
 def _draft(registry: Registry, declarations: Declarations) -> Draft:
     registry.load(declarations.datasets, declarations.jobs)
     datasets = [_with_kept(dataset, registry.datasets.get(dataset.name)) for dataset in declarations.datasets]
-    return registry.draft(datasets, declarations.jobs)
+    jobs = []
+    for job in declarations.jobs:
+        known = registry.find_job(job.name)
+        kept = _kept_pairs(job.environment, known.environment if known else ())
+        jobs.append(replace(job, environment=kept))
+    return registry.draft(datasets, jobs)
 
 
 def _with_kept(dataset: Dataset, known: Dataset | None) -> Dataset:
     """Keep the secrets of a registered dataset if the file omits or masks them, as export does."""
     if known is None:
         return dataset
-    is_masked = dataset.location == without_secrets(known.location)
-    location = known.location if is_masked else dataset.location
-    return replace(dataset, location=location, encryptedpass=dataset.encryptedpass or known.encryptedpass)
+    masked = _masked(known)
+    return replace(
+        dataset,
+        hostname=known.hostname if dataset.hostname == masked.hostname else dataset.hostname,
+        location=known.location if dataset.location == masked.location else dataset.location,
+        options=_kept_pairs(dataset.options, known.options),
+        encryptedpass=dataset.encryptedpass or known.encryptedpass,
+    )
+
+
+def _kept_pairs(pairs: Pairs, known: Pairs) -> Pairs:
+    """Return options or variables with the known secret in place of each mask."""
+    secrets = dict(zip(masked_pairs(known), known, strict=True))
+    return tuple([secrets.get(pair, pair) for pair in pairs])

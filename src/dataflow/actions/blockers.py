@@ -9,7 +9,7 @@ from dataflow.actions.next_commands import (
     shell,
     why_command,
 )
-from dataflow.actions.refusals import find_repair, question_of
+from dataflow.actions.refusals import find_repair, in_the_past, is_located_now, question_of
 from dataflow.actions.work_case import Reason
 from dataflow.model.answers import Question
 from dataflow.model.job_dataid import previous_job_dataid
@@ -87,8 +87,11 @@ def _wait(case: WorkCase, work: WorkRow, run: RunRow | None) -> Reason | None:
     if run is not None and is_cancelled:
         text = f"run {run.run_id} was cancelled and may still be ending: {wait} of its lease left"
         return Reason(text, command, question=Question.SAFE)
-    text = f"{work.reason.rstrip('.') or 'it was returned'}; the next attempt is in {wait}"
-    question = question_of(work.reason)
+    question, text = question_of(work.reason), in_the_past(work.reason) or "it was returned"
+    if question is Question.LOCATED and is_located_now(case):
+        now = "is there now" if " was not at " in text else "can be now"
+        text, command = f"{text}, but {now}", resubmit_command(case.plan.job.name, case.dataid)
+    text = f"{text}; the next attempt is in {wait}"
     # A problem that persists says how to repair it; safety is checked again.
     repair = (find_repair(case, question) if question else None) or command
     return Reason(text, repair, question=None if question is Question.SAFE else question)

@@ -13,7 +13,7 @@ from dataflow.errors import BadInput
 from dataflow.model.grain import check_timezone, parse_grain
 from dataflow.model.record import names_of, replace
 from dataflow.model.records import Dataset
-from dataflow.model.url_text import holds_secret, without_secrets
+from dataflow.model.url_text import holds_secret, is_secret, masked_host, without_secrets
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.store.registry import CALENDAR_SUFFIX
 
@@ -25,6 +25,10 @@ NAME_RULE = (
     "letter or digit."
 )
 
+_NOT_IN_PLAIN_TEXT = (
+    "contains a password or another secret, which is not kept in plain text. Leave it out, and store it "
+    "encrypted: dataflow dataset add {} --password-stdin. Scripts get it as {}_password."
+)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _BRACES = re.compile(r"\{[^{}]*\}|[{}]")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{38,}={0,2}")  # the seed's records: at least 28 bytes
@@ -61,6 +65,7 @@ def check_dataset(dataset: Dataset, before: Dataset | None = None) -> Dataset:
         if before is None or dataset.location != before.location:
             _check_location(dataset)
         _check_options(dataset.options)
+        _refuse_secrets(dataset, before)
         if before is None or dataset.encryptedpass != before.encryptedpass:
             _check_record(dataset.encryptedpass)
         grain, timezone = parse_grain(dataset.grain).value, check_timezone(dataset.timezone)
@@ -111,9 +116,8 @@ def _check_location(dataset: Dataset) -> None:
     location = dataset.location
     if holds_secret(location):
         raise BadInput(
-            f"location {quoted(without_secrets(location))} contains a password or another secret, which is "
-            "not kept in plain text. Leave it out, and store it encrypted: dataflow dataset add "
-            f"{dataset.name} --password-stdin. Scripts get it as {shell_name(dataset.name)}_password."
+            f"location {quoted(without_secrets(location))} "
+            + _NOT_IN_PLAIN_TEXT.format(dataset.name, shell_name(dataset.name))
         )
     for found in _BRACES.findall(location):
         field = found.strip("{}")
@@ -136,6 +140,18 @@ def _check_options(options: tuple[tuple[str, str], ...]) -> None:
             raise BadInput(
                 f"options {other} and {key} would become the same variable in a script. Rename one of them."
             )
+
+
+def _refuse_secrets(dataset: Dataset, before: Dataset | None) -> None:
+    """Refuse plain secrets beside the location; a store keeps those it has."""
+    known = before.options if before else ()
+    found = [f"option {pair[0]}" for pair in dataset.options if is_secret(*pair) and pair not in known]
+    if masked_host(dataset.hostname) != dataset.hostname and (
+        not before or dataset.hostname != before.hostname
+    ):
+        found.append(f"hostname {quoted(masked_host(dataset.hostname))}")
+    if found:
+        raise BadInput(f"{found[0]} {_NOT_IN_PLAIN_TEXT.format(dataset.name, shell_name(dataset.name))}")
 
 
 def _check_record(record: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataflow.config.declarations import DATASET_FIELDS, JOB_KEYS
 from dataflow.config.durations import format_seconds
 from dataflow.model.record import names_of, record
-from dataflow.model.url_text import without_secrets
+from dataflow.model.url_text import masked_host, masked_pairs, without_secrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,7 +96,10 @@ def _shown(field: str, value: object) -> str:
         return "yes" if value else "no"
     if field.endswith("_seconds") and isinstance(value, int | float):
         return format_seconds(value)
+    if field in ("options", "environment") and isinstance(value, tuple):
+        value = masked_pairs(value)
     if isinstance(value, tuple):
         value = ", ".join(["=".join(item) if isinstance(item, tuple) else str(item) for item in value])
-    text = without_secrets(str(value)) if field == "location" else str(value)
+    masks = {"location": without_secrets, "hostname": masked_host}
+    text = masks.get(field, str)(str(value))
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}… ({len(text)} characters)"

@@ -29,6 +29,7 @@ from dataflow.model.records import (
 )
 from dataflow.model.retries import LARGEST_BACKOFF
 from dataflow.model.schedule import due_intervals, grain_of, has_no_interval, parse_schedule
+from dataflow.model.url_text import is_secret
 from dataflow.model.variable_names import is_variable_name, may_come_from_store
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.store.entries import JobEntry
@@ -265,6 +266,17 @@ def _check_environment(job: Job, inputs: tuple[JobInput, ...]) -> None:
             f"datasets {one} and {other} would both become {prefix}_… in a script, because characters "
             "other than letters, digits and underscores become underscores. Rename one of them."
         )
+
+
+def refuse_secrets(job: Job, before: Job | None) -> None:
+    """Raise BadInput for a variable with a secret in plain text; a store keeps those it has."""
+    for pair in job.environment:
+        if is_secret(*pair) and (before is None or pair not in before.environment):
+            raise BadInput(
+                f"Job {job.name}: --env {pair[0]} contains a password or another secret, which is not kept "
+                "in plain text. Store it encrypted with a dataset of the job: dataflow dataset add NAME "
+                "--password-stdin. Or set it in the environment of RunJob, which passes it on."
+            )
 
 
 def _canonical_start(job: Job, schedule: Schedule | None, grain: Grain, timezone: str) -> str:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 MOST_STALE = 20
 """Missing chunks of one input that are looked at one by one."""
+NO_INTERVAL = "has no interval"
 
 
 def list_missing(case: WorkCase, explain_producer: Callable[[WorkCase], Reason]) -> list[Reason]:
@@ -47,6 +48,7 @@ def list_missing(case: WorkCase, explain_producer: Callable[[WorkCase], Reason])
     """
     found = [_why_missing(case, *lacking, explain_producer) for lacking in list_lacking(case)]
     found += [_why_short(case, shortage, explain_producer) for shortage in list_shortages(case)]
+    found.sort(key=lambda reason: NO_INTERVAL not in reason.text)  # nothing else would help
     latest = [source for source in case.plan.inputs if source.mapping == LATEST]
     found += [_why_uncovered(case, source) for source in latest if not find_latest(case, source)]
     for source in case.plan.inputs:
@@ -145,6 +147,8 @@ def _why_missing(
     # What a producer waits for continues its sentence.
     text, link = (name, ", and ") if case.depth else (f"input {name} is not ready", ": ")
     reason = _why_not_due(case, source, dataid) or _why_no_beginning(case, source, chunk)
+    if reason and NO_INTERVAL in reason.text and not case.depth:
+        return reason
     if reason is None:
         producer = case.store.read.find_producer(source.dataset_id)
         plan = case.store.find_plan(producer) if producer else None
@@ -237,7 +241,7 @@ def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | Non
     interval = find_interval(schedule, dataid)
     if interval is None:
         # Neither `ready` nor, after the first interval, another --start makes a calendar go back.
-        return Reason(f"calendar {name} has no interval {dataid}", force_command(case.plan, case.dataid))
+        return Reason(f"calendar {name} {NO_INTERVAL} {dataid}", force_command(case.plan, case.dataid))
     if interval.end_at > calendar.now_at:
         until = time_of(interval.end_at)
         return Reason(f"its interval ends at {until}", f"wait until {until}")

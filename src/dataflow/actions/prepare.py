@@ -24,6 +24,7 @@ from dataflow.model.record import record
 from dataflow.model.url_text import without_secrets
 from dataflow.model.variable_names import may_come_from_store
 from dataflow.model.wording import counted
+from dataflow.store.registry import CALENDAR_SUFFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +51,12 @@ class InputChunk:
         name = self.source.dataset.name
         return f"{name}/{self.dataid}" if self.dataid else f"{name}:{self.source.mapping}"
 
+    @property
+    def is_calendar(self) -> bool:
+        """Whether DataFlow itself maintains the dataset, which has neither a place nor a check."""
+        name = self.source.dataset.name
+        return name == "today" or name.endswith(CALENDAR_SUFFIX)
+
 
 @record
 class Prepared:
@@ -70,15 +77,20 @@ class Prepared:
 
 
 def prepare(store: Store, plan: Plan, run: Run, project_dir: str, environment: str) -> Prepared:
-    """Collect the current facts of a run and answer the five questions."""
+    """Collect the current facts of a run whose passwords are open, and answer the five questions."""
     may_race = bool(run.replaces) or any(not item.dataset.staged for item in plan.inputs)
     if may_race and store.database.dialect == "postgres":
         run = store.refresh(plan, run)
-    return ask(store, plan, run, project_dir, environment)
+    return _ask(store, plan, run, (project_dir, environment), opened=True)
 
 
 def ask(store: Store, plan: Plan, run: Run, project_dir: str, environment: str) -> Prepared:
-    """Answer the five questions for a claim or its preview; changes nothing."""
+    """Answer the five questions for the preview of a claim, which opens no passwords; changes nothing."""
+    return _ask(store, plan, run, (project_dir, environment), opened=False)
+
+
+def _ask(store: Store, plan: Plan, run: Run, where: tuple[str, str], opened: bool) -> Prepared:
+    project_dir, environment = where
     fields = {"job": plan.job.name, "environment": environment, "run_id": run.run_id}
     inputs = list_inputs(plan, run, project_dir, fields)
     outputs = list_outputs(plan, run.dataid, project_dir, fields, _lake_folder(store, plan, run))
@@ -87,7 +99,7 @@ def ask(store: Store, plan: Plan, run: Run, project_dir: str, environment: str) 
         answer_right(plan, run.dataid, inputs),
         answer_located(plan, inputs, outputs),
         answer_valid(inputs),
-        answer_safe(plan, run, inputs),
+        answer_safe(plan, run, inputs, opened),
     )
     newer = store.read.list_newer_snapshots(plan, run.dataid)
     return Prepared(run, plan, inputs, outputs, answers, project_dir, newer[0] if newer else "")
@@ -187,7 +199,7 @@ def answer_located(
     plan: Plan, inputs: tuple[InputChunk, ...], outputs: tuple[tuple[str, str], ...]
 ) -> Answer:
     """Does each location resolve here, does the input exist, and can the staged output be written?"""
-    parts = condensed([(item, is_there(item)) for item in inputs])
+    parts = condensed([(item, is_there(item)) for item in inputs if not item.is_calendar])
     for name, place in _list_staged(plan, outputs):
         reason = why_not_writable(_folder_of(place))
         refused = (NO, f"{name} cannot be written to {place}: {reason}")
@@ -205,11 +217,12 @@ def answer_valid(inputs: tuple[InputChunk, ...]) -> Answer:
             else (NOT_CHECKED, f"{item.name} was published without a check"),
         )
         for item in inputs
+        if not item.is_calendar
     ]
     return combine(Question.VALID, condensed(parts), "it reads nothing")
 
 
-def answer_safe(plan: Plan, run: Run, inputs: tuple[InputChunk, ...]) -> Answer:
+def answer_safe(plan: Plan, run: Run, inputs: tuple[InputChunk, ...], opened: bool) -> Answer:
     """No other writer of an input, no reader of an output that is overwritten, credentials decrypted.
 
     Nor a variable from the store that could make a program run code or open other files.
@@ -227,8 +240,15 @@ def answer_safe(plan: Plan, run: Run, inputs: tuple[InputChunk, ...]) -> Answer:
         if chunk.dataset in in_place and chunk.readers:
             readers = ", ".join(map(str, chunk.readers))
             parts.append((NO, f"{chunk.dataset}/{run.dataid} is being consumed by run {readers}"))
-    free = (YES, "no other writer or reader; passwords can be decrypted")
-    return combine(Question.SAFE, parts or [free], "")
+    closed = list_closed(plan)
+    free = "no other writer or reader; passwords can be decrypted" if closed else "no other writer or reader"
+    return combine(Question.SAFE, parts or (not opened and closed) or [(YES, free)], "")
+
+
+def list_closed(plan: Plan) -> list[tuple[Verdict, str]]:
+    """Return the passwords that only a run decrypts."""
+    text = "the password of {} was not decrypted for this answer"
+    return [(NOT_CHECKED, text.format(item.name)) for item in plan.datasets if item.encryptedpass]
 
 
 def condensed(parts: list[tuple[InputChunk, tuple[Verdict, str]]]) -> list[tuple[Verdict, str]]:

@@ -22,6 +22,7 @@ from dataflow.actions.next_commands import (
     shell,
     why_command,
 )
+from dataflow.actions.refusals import in_the_past
 from dataflow.actions.shortages import describe_incomplete, describe_partial, has_no_pairs
 from dataflow.actions.work_case import Reason, WorkCase, why_not_ready
 from dataflow.model.mapping import UNCALLING
@@ -79,7 +80,11 @@ def explain(case: WorkCase) -> Explanation:
         held = list_holds(case, work)  # it would stay so after the next command
         crashes = tuple(list_crashes(case, work))
         ended = _quarantined(case, work, crashes) if work.quarantined else _ended(case, work, run)
-        return Explanation(Status(work.state), (ended, *held), (), tuple(held), run, crashes)
+        stale = list_stale(case, _explain_producer)
+        if stale:  # a newer input restarts the work
+            ended = replace(ended, next=stale[0].next)
+        reasons = (ended, *stale, *held)
+        return Explanation(Status(work.state), reasons, tuple(stale), tuple(held), run, crashes)
     return _explain_open(case, work, run)
 
 
@@ -100,7 +105,7 @@ def _explain_open(case: WorkCase, work: WorkRow, run: RunRow | None) -> Explanat
 def _explain_uncalled(case: WorkCase) -> Explanation:
     """Explain work that does not exist because no chunk has called for it."""
     missing = list_missing(case, _explain_producer)
-    text = f"no chunk calls for {case.name}"
+    text = f"there is no work {case.name} yet"
     if not missing:
         reason = Reason(f"{text}: the job has no inputs", force_command(case.plan, case.dataid))
         if case.plan.inputs:
@@ -126,19 +131,24 @@ def _explain_producer(case: WorkCase) -> Reason:
         return Reason(text.replace(" INVALID", " is INVALID"), found.next)
     if found.reasons[0].is_hold:
         return replace(found.reasons[0], is_hold=False)
-    if found.status is Status.PENDING and found.missing:
-        return Reason(f"job {name} waits for {found.missing[0].text.removeprefix('waits for ')}", found.next)
+    stale = "it is STALE, and " if found.status is Status.STALE else ""
+    if (stale or found.status is Status.PENDING) and found.missing:
+        text = f"job {name} waits for {found.missing[0].text.removeprefix('waits for ')}"
+        return Reason(f"{stale}{text}", found.next)
+    if stale and not found.blockers:
+        return Reason(f"{stale}job {name} will make it again", found.next)
     return Reason(f"job {name} is {found.status} ({found.reasons[0].text})", found.next)
 
 
 def _nothing_in_the_way(case: WorkCase, work: WorkRow) -> Reason:
     first = case.store.read.find_first_claimable(case.plan.job_id, case.plan.job.order)
-    history = f"{work.reason.rstrip('.')}; " if work.reason else ""
+    history = f"{in_the_past(work.reason)}; " if work.reason else ""
     partial = describe_incomplete(case)
     if first is None or first == case.dataid or case.plan.job.ordered:
         text = f"{history}nothing blocks it, and the next {runner(case.plan)} takes it{partial}"
         return Reason(text, run_command(case.plan))
-    text = f"{history}nothing blocks it, but {first} comes first{partial}"
+    text = f"{history}it runs after {first}" if history else f"nothing blocks it, but {first} comes first"
+    text += partial
     return Reason(text, run_command(case.plan, case.dataid))
 
 
@@ -224,7 +234,9 @@ def _quarantined(case: WorkCase, work: WorkRow, crashes: Sequence[CrashEvidence]
 
 
 def _with_exit_code(reason: str, exit_code: int | None) -> str:
-    known = exit_code is None or str(exit_code) in reason
+    if exit_code == 0 and "succeeded" not in reason:
+        return f"{reason.rstrip('.')} (the script itself succeeded)"
+    known = not exit_code or str(exit_code) in reason
     return (reason if known else f"{reason.rstrip('.')}, exit code {exit_code}").rstrip(".")
 
 

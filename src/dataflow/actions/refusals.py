@@ -48,6 +48,22 @@ def question_of(reason: str) -> Question | None:
     return Question(word) if found and word in list(Question) else None
 
 
+def in_the_past(reason: str) -> str:
+    """Return why the last run did not end well, in words that stay true when that has changed."""
+    reason = reason.rstrip(".")
+    if question_of(reason) is Question.LOCATED:
+        evidence = reason.partition("? no: ")[2].replace(" is not at ", " was not at ")
+        return f"{evidence.replace(' cannot be written ', ' could not be written ')} when last tried"
+    _, is_signal, name = reason.partition("interrupted: SIG")
+    return f"the last run was interrupted (SIG{name})" if is_signal else reason
+
+
+def is_located_now(case: WorkCase) -> bool:
+    """Return whether all inputs are at their locations now and the outputs can be written."""
+    there = tuple(chunk for chunk in list_input_chunks(case) if chunk.pin is not None)
+    return ask_located(case, there).answer is Verdict.YES
+
+
 def _repair_place(case: WorkCase, there: tuple[InputChunk, ...]) -> str | None:
     for item in there:
         if is_there(item)[0] is not Verdict.NO:

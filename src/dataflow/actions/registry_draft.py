@@ -13,7 +13,7 @@ from dataflow.actions.differences import UNCHANGED, Change, compare, compare_day
 from dataflow.actions.input_rules import leave_out_schedule
 from dataflow.actions.job_days import as_checked, check_days, derive_days, find_days
 from dataflow.actions.job_graph import check_cycles, check_producers
-from dataflow.actions.job_rules import check_job
+from dataflow.actions.job_rules import check_job, refuse_secrets
 from dataflow.actions.next_commands import shell
 from dataflow.errors import BadInput, Conflict, UnknownName
 from dataflow.model.grain import Grain
@@ -166,6 +166,7 @@ class Registry:
         """Add one job to the draft; return whether it will read or produce other datasets."""
         checked = check_job(job, self.datasets, may_be_over)
         before = self.find_job(job.name)
+        refuse_secrets(job, before)
         change = compare("job", before, checked.job)
         draft.put(change)
         if before is None or (before.inputs, before.schedule) != (checked.job.inputs, checked.job.schedule):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from dataflow.actions.next_work import find_next
-from dataflow.actions.prepare import answer_right, answer_valid, condensed
+from dataflow.actions.prepare import answer_right, answer_valid, condensed, list_closed
 from dataflow.actions.reasons import explain, without_work
 from dataflow.actions.refusals import ask_located, list_input_chunks
 from dataflow.actions.work_case import WorkCase, why_not_ready
@@ -102,11 +102,9 @@ def _answer_safe(case: WorkCase, found: Explanation) -> Answer:
     unsafe = [reason for reason in found.blockers if reason.question is Question.SAFE]
     parts = [(Verdict.NO, reason.text) for reason in unsafe]
     if found.status is Status.RUNNING:
-        parts.append((Verdict.YES, found.text))
-    for dataset in case.plan.datasets:
-        if dataset.encryptedpass:
-            text = f"the password of {dataset.name} was not decrypted for this answer"
-            parts.append((Verdict.NOT_CHECKED, text))
+        gone = found.run is not None and case.is_gone(found.run)
+        parts.append((Verdict.YES, "only this work's own run, which is gone" if gone else found.text))
+    parts += list_closed(case.plan)
     return combine(Question.SAFE, parts or [(Verdict.YES, "no other writer or reader")], "")
 
 

@@ -13,7 +13,7 @@ from dataflow.actions.job_graph import find_open_chain
 from dataflow.actions.next_commands import shell
 from dataflow.cli.asking import is_terminal, may_go_on
 from dataflow.cli.context import Context
-from dataflow.cli.job import say_how_it_begins, say_what_stays
+from dataflow.cli.job import say_how_it_begins, say_if_no_start, say_what_stays
 from dataflow.cli.options import Commands, add_switches
 from dataflow.cli.output import as_text
 from dataflow.cli.terminal import write_line
@@ -36,7 +36,8 @@ def add_parser(commands: Commands) -> None:
 def apply(args: argparse.Namespace, context: Context) -> int:
     """Registers the datasets and jobs declared in TOML files. Shows the changes and asks first.
 
-    What the files do not name stays unchanged.
+    Datasets and jobs that no file names stay as they are; in those it names, a missing key returns to its
+    default (the password stays).
     """
     for path in args.files:
         if not os.path.exists(path):
@@ -66,6 +67,7 @@ def apply(args: argparse.Namespace, context: Context) -> int:
             # The file is asked first: with thousands of jobs, queries to the store would be slow.
             if find_open_chain(declared[change.name]):
                 say_how_it_begins(context, change.name)
+            say_if_no_start(context, declared[change.name])
             say_what_stays(context, change)
     return 0
 
@@ -73,6 +75,8 @@ def apply(args: argparse.Namespace, context: Context) -> int:
 def export_all(args: argparse.Namespace, context: Context) -> None:
     """Prints all datasets and jobs as a TOML file that `dataflow apply` reads."""
     print(export_declarations(context.store, args.with_secrets), end="")
+    if context.config.checks:
+        context.say(f"Checks are not exported: they are only in the {PROJECT_FILE} of each machine.")
 
 
 def show_changes(changes: Iterable[Change], checks: Mapping[str, tuple[str, ...]]) -> None:

@@ -13,7 +13,7 @@ from dataflow.cli.tables import show_datasets
 from dataflow.config.durations import format_seconds, parse_option
 from dataflow.errors import BadInput
 from dataflow.model.records import Dataset
-from dataflow.model.url_text import without_secrets
+from dataflow.model.url_text import masked_host, masked_pairs, without_secrets
 from dataflow.model.wording import plural, quoted
 
 TYPE_CHECKING = False
@@ -30,7 +30,8 @@ FIELDS = {
     "schemaname": "schema in that database",
     "tablename": "table in that schema",
     "username": "user to connect as",
-    "location": "location of a chunk; may contain {dataid}, {run_id}, {dataset}, {job} and {environment}",
+    "location": "location of a chunk; may contain {dataid}, {encoded_dataid}, {run_id}, {dataset}, {job} and "
+    "{environment}",
     "format": "file format, such as csv or parquet",
     "grain": "hourly, daily, weekly, monthly, quarterly, yearly, sequence or text (default: text)",
     "timezone": "time zone of the grain, such as Europe/London (default: UTC)",
@@ -109,13 +110,14 @@ def remove_one(args: argparse.Namespace, context: Context) -> int:
 
 
 def describe(dataset: Dataset) -> dict[str, Any]:
-    """A dataset as it is shown: whether it has a password, never the password or a location's secret."""
+    """A dataset as it is shown: whether it has a password, never the password or a another secret."""
     record: dict[str, Any] = {"dataset": dataset.name}
     record |= {name: getattr(dataset, name) for name in FIELDS}
     record["location"] = without_secrets(dataset.location)
     seconds = dataset.fresh_within_seconds
     record["fresh_within"] = format_seconds(seconds) if seconds else ""
-    return record | {"options": dict(dataset.options), "password": bool(dataset.encryptedpass)}
+    record["hostname"] = masked_host(dataset.hostname)
+    return record | {"options": dict(masked_pairs(dataset.options)), "password": bool(dataset.encryptedpass)}
 
 
 def say_change(context: Context, change: Change) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataflow.actions.claim import preview
 from dataflow.actions.names import get_plan
 from dataflow.actions.prepare import ask
+from dataflow.actions.shell_names import FIELDS, shell_name
 from dataflow.actions.why import why
 from dataflow.cli.context import Context
-from dataflow.model.records import ClaimRequest
-from dataflow.model.url_text import without_secrets
+from dataflow.model.records import ClaimRequest, Plan
+from dataflow.model.url_text import is_secret, masked_host, without_secrets
 from dataflow.runjob.environment import describe, password_variables
 from dataflow.runjob.explain import find_obstacle
 from dataflow.runjob.request import JobRequest, with_canonical_dataid
@@ -47,9 +48,20 @@ def show_claim(request: JobRequest, context: Context) -> int:
     print(f"would claim {plan.job.name} {prepared.run.dataid} and {then}")
     for answer in prepared.answers:
         print(f"  {answer.question}? {answer.answer}: {answer.evidence}")
+    calendars = [shell_name(item.source.dataset.name) for item in prepared.inputs if item.is_calendar]
+    for name in (f"{calendar}_{field}" for calendar in calendars for field in FIELDS):
+        told.pop(name, None)  # they say nothing that the dataid does not
     for name, text in told.items():
-        value = without_secrets(text)
+        value = _shown(name, text, plan)
         print(f"  {name}={value!r}" if any(c in value for c in "\n\r\t") else f"  {name}={value}")
     if broken:
         return broken.exit_code
     return request.waiting_exit_code if refusal else 0
+
+
+def _shown(name: str, text: str, plan: Plan) -> str:
+    """The value of a variable without secrets, also those that an older store keeps in plain text."""
+    if name.endswith("_hostname"):
+        return masked_host(text)
+    given = name if name in dict(plan.job.environment) else name.partition("_option_")[2]
+    return MASK if is_secret(given, text) else without_secrets(text)

@@ -19,6 +19,7 @@ from dataflow.errors import BadInput
 from dataflow.model.mapping import PAIRS
 from dataflow.model.records import Job, Plan
 from dataflow.model.schedule import Schedule, due_intervals
+from dataflow.model.url_text import masked_pairs
 from dataflow.model.wording import counted, plural
 
 TYPE_CHECKING = False
@@ -129,6 +130,7 @@ def add(args: argparse.Namespace, context: Context) -> None:
             f"Change the class instead: dataflow pipeline show {args.name}"
         )
     say_how_it_begins(context, args.name)
+    say_if_no_start(context, context.get_plan(args.name).job)
     _say_if_over(context, args.name)
     say_what_stays(context, change)
 
@@ -162,6 +164,15 @@ def say_how_it_begins(context: Context, name: str) -> None:
     context.say(
         text if staged else f"{text}, or mark an earlier chunk as ready: dataflow ready {chain} DATAID"
     )
+
+
+def say_if_no_start(context: Context, job: Job) -> None:
+    """Warns about a schedule that would catch up if it knew from when on."""
+    if job.catchup and not job.start:
+        context.say(
+            f"warning: {job.name} adds only the latest interval: --catchup needs a --start to begin from. "
+            f"Give one: dataflow job add {job.name} --start DATE"
+        )
 
 
 def _say_if_over(context: Context, name: str) -> None:
@@ -243,7 +254,7 @@ def describe(plan: Plan, hold: bool) -> dict[str, Any]:
         "job": job.name,
         "in": [str(item) for item in job.inputs],
         "out": list(job.outputs),
-        "environment": dict(job.environment),
+        "environment": dict(masked_pairs(job.environment)),
     }
     names = (*TEXTS, *FLAGS, *NUMBERS, *(f"{name}_seconds" for name in DURATIONS), *CHANGES)
     record |= {name: getattr(job, name) for name in names}

@@ -92,10 +92,10 @@ def force_command(argv: list[str]) -> int:
         at = argv.index("--")
         before, command = argv[:at], argv[at + 1 :]
     made = Parser(prog="dataflow force", usage="dataflow force JOB DATAID -- command [args…]")
-    made.description = "Runs a command for a dataid in any state: not ready, held, done or failed."
+    made.description = "Runs a command once for a dataid in any state: not ready, held, done or failed."
     add_option(made, "--store")
-    made.add_argument("job", metavar="JOB")
-    made.add_argument("dataid", metavar="DATAID")
+    made.add_argument("job", metavar="JOB", help="the job whose work it does")
+    made.add_argument("dataid", metavar="DATAID", help="the dataid; its work is created if there is none")
     args = parse_options(made, before)
     if not command:
         raise UsageError(f"No command given. Usage: dataflow force {args.job} {args.dataid} -- COMMAND")
@@ -202,7 +202,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
         # start-up: with a width it need not ask the terminal
         formatter_class=lambda prog: argparse.HelpFormatter(prog, width=100),
         usage=f"{prog} [options] script [args…]",
-        description="Claims the next chunk whose inputs are ready, runs the script, and records the outcome.",
+        description="Claims the next chunk whose inputs are ready, runs the script or pipeline, and records "
+        "the outcome.",
     )
     for option in OPTIONS:
         add_option(made, option)

@@ -15,6 +15,7 @@ from dataflow.cli.tables import show_rows
 from dataflow.model.job_dataid import job_dataid
 from dataflow.model.record import names_of
 from dataflow.model.status import RunOutcome
+from dataflow.model.wording import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ def runs(args: argparse.Namespace, context: Context) -> None:
     show_rows(rows, COLUMNS, args.json, "No such runs. Start one: RunJob SCRIPT", args.wide)
     if not args.json and len(rows) == args.limit:
         context.say(
-            f"Showing the newest {args.limit} runs. To see more: dataflow runs --limit {args.limit * 10}"
+            f"Showing the newest {plural(args.limit, 'run', f'{args.limit} runs')}. "
+            f"To see more: dataflow runs --limit {args.limit * 10}"
         )
 
 

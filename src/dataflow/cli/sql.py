@@ -6,6 +6,7 @@ import os
 import sys
 from contextlib import ExitStack, contextmanager
 
+from dataflow.actions.next_commands import shell
 from dataflow.cli.layout import CELL, Column
 from dataflow.cli.options import Commands, count
 from dataflow.cli.pipeline_settings import get_settings, installed_packages
@@ -93,6 +94,11 @@ def _ask(context: Context, statement: str, most: int) -> QueryResult:
     question = read_question(context.store, statement, config.project_dir)
     if question.stale:
         context.say(f"Left out STALE chunks (an input has a newer version): {', '.join(question.stale)}")
+    for name in sorted({*question.chunks, *question.tables}):
+        if not (question.chunks.get(name) or question.tables.get(name)):
+            context.say(
+                f"{name} has no ready chunk; it reads as empty. See: {shell('dataflow', 'chunks', name)}"
+            )
     settings = get_settings(context)
     log_path = os.path.join(config.log_dir, f"spark-{os.getpid()}.log")
     with ExitStack() as stack:

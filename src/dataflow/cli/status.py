@@ -53,9 +53,9 @@ SHOWN_LOST = 5
 def add_parser(commands: Commands) -> None:
     """Adds `status`."""
     parser = commands.add("status", status, "all", "wide", "json")
-    help_text = "exit with 1 if work is failed, or work or a dataset is late; separate both with a comma"
+    help_text = "exit with 1 if work is failed, or work or a dataset is late; for both: failed,late"
     parser.add_argument("--fail-if", type=fail_words, default=(), metavar="WORDS", help=help_text)
-    help_text = "open work is late after this time (default: 1h)"
+    help_text = "open work, overdue intervals and running runs are late after this time (default: 1h)"
     parser.add_argument("--late-after", type=duration, default=3600.0, metavar="DURATION", help=help_text)
 
 
@@ -141,6 +141,7 @@ def _job_record(job: JobStatus) -> dict[str, Any]:
         overdue["since_at"] = utc_text(overdue["since_at"])
     return {
         "job": job.job,
+        "hold": job.hold,
         **job.counts,
         "oldest": _part(job.oldest),
         "due": overdue is not None,
@@ -221,18 +222,20 @@ def _list_gone(found: StoreStatus, project_dir: str) -> list[str]:
 
 
 def _show_due(store: Store, found: StoreStatus) -> None:
-    """Prints overdue and skipped intervals, and work that asks; on stderr cron would mail them."""
-    if any(job.overdue or job.skipped or job.asking for job in found.jobs):
+    """Prints holds, overdue and skipped intervals, and work that asks; on stderr cron would mail them."""
+    if any(job.hold or job.overdue or job.skipped or job.asking for job in found.jobs):
         print()
     for job in found.jobs:
+        if job.hold:
+            write_line(f"{job.job}: on hold; to release it: {shell('dataflow', 'release', job.job)}")
         if job.overdue:
             them = "it" if job.overdue.intervals == 1 else "them"
             adds = f"the next {_runner_of(store, job.job)} adds {them} as work"
             write_line(f"{job.job}: {_overdue_text(job.overdue)} ({job.overdue.dataset}); {adds}")
         if job.skipped:
-            dataids = counted(job.skipped.count, "WAITING dataid")
-            command = why_command(job.job, job.skipped.first)
-            write_line(f"{job.job}: its schedule skipped {dataids}; see: {command}")
+            are, stay = ("is", "stays") if job.skipped.count == 1 else ("are", "stay")
+            text = f"{counted(job.skipped.count, 'dataid')} {are} outside its schedule and {stay} WAITING"
+            write_line(f"{job.job}: {text}; see: {why_command(job.job, job.skipped.first)}")
         if job.asking:
             asks = f"{counted(job.asking.count, 'STALE dataid')} {'asks' if job.asking.count == 1 else 'ask'}"
             write_line(f"{job.job}: {asks} what to do; see: {why_command(job.job, job.asking.first)}")

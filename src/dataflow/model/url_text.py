@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import re
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MASK = "***"
 SHORTEST_GUESSED = 8
 """A shorter value is not a secret because of its name alone: `sort_key=id`."""
 
@@ -67,6 +72,28 @@ def is_torn(authority: str, path: str, query: str) -> bool:
 def is_secret_name(name: str) -> bool:
     """Return whether a URL parameter or header holds a secret, judging by its name."""
     return re.search(_SECRET_NAME, name) is not None
+
+
+def is_secret(name: str, value: str) -> bool:
+    """Return whether an option or variable holds a secret, or the mask of one, judging by name and value.
+
+    `primary_key=customer_id` and `password_file=/run/x` do not.
+    """
+    if not is_secret_name(name) or re.search(r"(?i)_(file|path|name|url)$", name):
+        return False
+    is_certain = re.search(r"(?i)pass|pwd|secret|token|credential", name)
+    guessed = len(value) >= SHORTEST_GUESSED and re.search(r"\d", value)
+    return bool(value and (is_certain or guessed or value == MASK))
+
+
+def masked_pairs(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Return options or variables with `***` in place of each secret."""
+    return tuple([(name, MASK if is_secret(name, value) else value) for name, value in pairs])
+
+
+def masked_host(host: str) -> str:
+    """Return the name of a server with `***` in place of a password."""
+    return without_secrets(f"x://{host}").removeprefix("x://")
 
 
 def list_secret_parameters(url: str) -> list[str]:

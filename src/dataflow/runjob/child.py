@@ -68,6 +68,7 @@ class Child:
         self.began_at = attempt.began_at
         self.renewed_at = attempt.began_at
         self.timeout_at: float | None = None
+        self._timeout_seconds = attempt.timeout_seconds
         self.environment: dict[str, str] = {}
         self.context_path = ""
         self.script_code: int | None = None
@@ -180,7 +181,7 @@ class Child:
                 self.kill(self.stopped)
         elif self.timeout_at is not None and now >= self.timeout_at and not self.stopped:
             self.timeout_at = None
-            self.stop(TIMEOUT)
+            self.stop(f"{TIMEOUT} after {self._timeout_seconds:g} s")
 
     def _reap(self) -> int:
         """Reap the ended command; nothing may be signalled once its pid is free again."""

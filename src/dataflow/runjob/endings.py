@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 RETURN_DELAY_SECONDS = 5.0
 """The first wait of work that was handed back; it doubles each time."""
-TIMEOUT = "timeout"
+TIMEOUT = "timed out"
 NOT_RENEWED = "its lease could not be renewed"
 TIMED_OUT = 124
 
@@ -63,8 +63,8 @@ def observe(end: CommandEnd) -> CommandEnd:
 def ending_of(end: CommandEnd) -> Ending | None:
     """Return the run's ending, or None when another of its commands is to follow."""
     prepared, step, code = end.prepared, end.step, end.code
-    if end.stopped == TIMEOUT:
-        return _end(prepared, RunOutcome.FAILED, TIMED_OUT, "timed out", untouched=step.before)
+    if end.stopped.startswith(TIMEOUT):
+        return _end(prepared, RunOutcome.FAILED, TIMED_OUT, end.stopped, untouched=step.before)
     if end.stopped == NOT_RENEWED:
         return _end(prepared, RunOutcome.LOST, None, NOT_RENEWED, untouched=step.before)
     if end.stopped:

@@ -13,7 +13,7 @@ from dataflow.model.job_dataid import find_interval
 from dataflow.model.mapping import CONTAINING, SEVERAL_WORDS, word_of
 from dataflow.model.record import record
 from dataflow.model.records import Dataset, Plan, PlanInput
-from dataflow.model.url_text import SHORTEST_GUESSED, list_location_secrets
+from dataflow.model.url_text import SHORTEST_GUESSED, is_secret, list_location_secrets
 from dataflow.model.variable_names import list_secrets, may_come_from_store
 from dataflow.private_files import open_with_folder
 from dataflow.secrets.redaction import Redactor
@@ -59,7 +59,15 @@ def make_given(request: JobRequest, plan: Plan, face: Face) -> Given:
     passwords = open_passwords(plan, face.passphrase)
     local = request.config.environments.get(plan.job.name, {})
     environ = {} if request.clean_env else request.environ
-    signed = [secret for item in plan.datasets for secret in list_location_secrets(item.location)]
+    places = [place for item in plan.datasets for place in (item.location, f"x://{item.hostname}")]
+    signed = [secret for place in places for secret in list_location_secrets(place)]
+    kept = [plan.job.environment, *(item.options for item in plan.datasets)]
+    signed += [
+        value
+        for pairs in kept
+        for name, value in pairs
+        if is_secret(name, value) and len(value) >= SHORTEST_GUESSED
+    ]
     inherited = inherited_environment(environ, secrets, local)
     # Nobody has refused those that are too short to be redacted.
     others = [secret for secret in list_secrets(inherited) if len(secret) >= SHORTEST_GUESSED]

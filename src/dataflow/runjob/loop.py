@@ -196,17 +196,18 @@ class Loop:
     def _is_crowded(self) -> bool:
         return any(terminal.pending_bytes > CROWDED_BYTES for terminal in self._terminals)
 
-    def _expect_retry(self, line: JobLine, run: Run) -> None:
-        """Wait for the retry of what has just failed, if it is due soon."""
+    def _expect_retry(self, line: JobLine, run: Run) -> str:
+        """Wait for the retry of what has just failed, if it is due soon; return that in words."""
         if not self.waits_for_retries:
-            return
+            return ""
         try:
             seconds = find_retry_wait(self._store, line.handoff.plan, run.work_id, run.dataid)
         except errors.StoreError:  # everything is recorded; the next RunJob tries again
-            return
-        if seconds is not None:
-            self.report.say(f"{line.request.job}: retry in {seconds:.1f} s")
-            line.retries_at.append(boottime() + seconds)
+            return ""
+        if seconds is None:
+            return ""
+        line.retries_at.append(boottime() + seconds)
+        return f", retry in {seconds:.1f} s"
 
     def _settled(self, line: JobLine, settled: Settled, child: Child | None) -> None:
         """Report how a run ended; there may be more to claim now."""
@@ -218,9 +219,9 @@ class Loop:
             self.report.warn(str(state))
         else:
             self.tally.count(ending, state)
-            self.report.ended(ending, str(state or ""), boottime() - child.began_at if child else 0.0)
-            if ending.outcome is RunOutcome.FAILED and state is WorkState.WAITING:
-                self._expect_retry(line, ending.run)
+            is_retried = ending.outcome is RunOutcome.FAILED and state is WorkState.WAITING
+            left = f"{state or ''}{self._expect_retry(line, ending.run) if is_retried else ''}"
+            self.report.ended(ending, left, boottime() - child.began_at if child else 0.0)
         if child is not None:
             if ending.outcome in (RunOutcome.FAILED, RunOutcome.INVALID):
                 self.report.last_lines(child.log)

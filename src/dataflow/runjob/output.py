@@ -1,6 +1,7 @@
 """A child's output: pumped from its pipes through the redactors to the terminal and the run's log.
 
-Bytes throughout; nothing here decodes, waits for a newline, or raises because disk or terminal are gone.
+Bytes throughout; nothing here decodes, or raises because disk or terminal are gone. Only a terminal that
+several runs share waits for the end of a line.
 `RunJob | less`, or Ctrl-S on a terminal, must not cost the lease: what cannot be written now is kept."""
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 LOG_LIMIT_BYTES = 256 * 1024 * 1024
 TAIL_BYTES = 8192
+LONGEST_LINE_BYTES = 65536
+"""A longer line is written in parts, even to a terminal that several runs share."""
 
 _READ_BYTES = 65536
 # Reads from one stream before the others get their turn.
@@ -105,10 +108,11 @@ class Terminal:
     RunJob's own messages go through here too while children run, to stay in order.
     """
 
-    __slots__ = ("_fd", "_opened", "_out", "_pending", "_piece_bytes", "_poller", "error")
+    __slots__ = ("_fd", "_opened", "_out", "_pending", "_piece_bytes", "_poller", "error", "is_shared")
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, is_shared: bool = False) -> None:
         self.error: OSError | None = None
+        self.is_shared = is_shared  # by several runs, whose lines must not be mixed
         self._fd = fd
         self._out = fd
         self._opened = False
@@ -173,13 +177,14 @@ class Terminal:
 class _Stream:
     """One of the two streams of a child."""
 
-    __slots__ = ("read_fd", "redactor", "terminal", "write_fd")
+    __slots__ = ("line", "read_fd", "redactor", "terminal", "write_fd")
 
     def __init__(self, terminal: Terminal, redactor: Redactor | None) -> None:
         self.read_fd, self.write_fd = os.pipe()
         os.set_blocking(self.read_fd, False)
         self.terminal = terminal
         self.redactor = redactor
+        self.line = b""  # the beginning of a line that a shared terminal has not got yet
 
 
 class OutputPump:
@@ -250,7 +255,14 @@ class OutputPump:
         os.close(stream.read_fd)
         if stream.redactor:
             self._show(stream, stream.redactor.flush())
+        stream.terminal.write(stream.line)
 
     def _show(self, stream: _Stream, data: bytes) -> None:
         self._log.write(data)
+        if stream.terminal.is_shared:
+            end = data.rfind(b"\n") + 1
+            lines, rest = data[:end], data[end:]
+            data, stream.line = (stream.line + lines, rest) if end else (b"", stream.line + rest)
+            if len(stream.line) > LONGEST_LINE_BYTES:
+                data, stream.line = data + stream.line, b""
         stream.terminal.write(data)

@@ -38,6 +38,10 @@ class Report:
         line = f"{run.job} {run.dataid}: {ending.outcome!s}"
         if ending.reason:
             line += f", {ending.reason}"
+        if ending.outcome == "RETURNED":
+            reason = ending.reason.partition("? no: ")[2] or ending.reason
+            line = f"{run.job} {run.dataid}: not started: {reason}"
+        line = line.replace("INTERRUPTED, interrupted: SIG", "INTERRUPTED by SIG")
         if state and state not in (ending.outcome, "CLAIMABLE"):
             line += f"; now {state}"
         line += f" (run {run.run_id}, {seconds:.1f} s)"

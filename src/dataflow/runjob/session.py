@@ -64,7 +64,8 @@ def _count_from_project(path: str, project_dir: str) -> str:
 
 
 def _work(request: JobRequest, face: Face, lock: ClaimantLock, guard: Guard) -> int:
-    terminals = (Terminal(1), Terminal(2))
+    is_shared = request.streams > 1
+    terminals = (Terminal(1, is_shared), Terminal(2, is_shared))
     report = Report(terminals[1], request.quiet)
     plan = get_plan(face.store, request.job)
     request = with_canonical_dataid(request, plan)
@@ -102,7 +103,7 @@ def warn_other_script(request: JobRequest, plan: Plan, claimant: Claimant, repor
     known, now = plan.script_path, claimant.job_script
     if os.path.isabs(known):
         known = _count_from_project(known, request.config.project_dir)
-    if known and known != now:
+    if known and known != now and not request.force:  # what is forced runs once
         before = "the pipeline of that name" if plan.is_pipeline else known
         report.warn(
             f"warning: job {plan.job.name} was first run from {before}, now from {now}. "
@@ -135,6 +136,9 @@ def count_left(store: Store, job: str) -> str:
         # What is CLAIMABLE and was not claimed is on hold, or comes after other work.
         states = (WorkState.WAITING, WorkState.CLAIMABLE)
         count = sum(store.read.count_open_work(job, state) for state in states)
+        # What a schedule skipped stays WAITING until it is forced.
+        if count and (skipped := store.read.list_skipped_work().get(get_plan(store, job).job_id)):
+            count -= skipped.count
     except StoreError:  # everything is recorded; only this hint is lost
         return ""
     return f", {count:,} left ({why_command(job)})" if count else ", none left"

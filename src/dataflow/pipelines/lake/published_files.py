@@ -91,9 +91,10 @@ def _refuse_elsewhere(store: Store, dataset_id: int, dataset: Dataset, dataid: s
             f"is in PostgreSQL (connection {location.connection}), where each interval is a table or view of "
             f"its own: {table}{f' is that of {dataid}' if dataid else ''}"
         )
-    listing = ("versions", dataset.name, dataid or "DATAID") if dataset.staged else ("chunks", dataset.name)
-    command = shell("dataflow", *listing)
-    raise BadInput(f"Dataset {dataset.name} is not in the lake: it {place}. Its chunks: {command}")
+    listing = f"Its chunks: {shell('dataflow', 'chunks', dataset.name)}"
+    if dataset.staged:
+        listing = f"The places of a chunk: {shell('dataflow', 'versions', dataset.name, dataid or 'DATAID')}"
+    raise BadInput(f"Dataset {dataset.name} is not in the lake: it {place}. {listing}")
 
 
 def is_view(store: Store, dataset_id: int) -> bool:

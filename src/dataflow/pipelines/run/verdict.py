@@ -86,7 +86,8 @@ class Judgement:
                 f"part {one.part} row {one.row} {one.field}={one.value!r} {one.reason}"
                 for one in self.list_rejects()[:SHOWN_REJECTS]
             ]
-            raise InvalidData(f"{excess}: {'; '.join(shown)}.")
+            found, _, advice = excess.partition("; ")  # the cause first
+            raise InvalidData(f"{found}: {'; '.join(shown)}. {advice[:1].upper()}{advice[1:]}.")
 
     def decide_checks(self, target: Target, last_rows: int | None, interval_end: datetime | None) -> None:
         """Raises InvalidData if a check of severity error fails."""

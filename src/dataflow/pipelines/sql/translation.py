@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from dataflow.errors import BadInput
+from dataflow.errors import BadInput, UnknownName
 from dataflow.model.record import record
-from dataflow.model.wording import quoted
+from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.shape.sql_types import UNLIMITED
 from dataflow.pipelines.sql import (
     aggregates,
@@ -100,6 +100,8 @@ def _list_tables(
     for table in list_tables(statement, "spark"):
         name = ".".join(part.name for part in table.parts)
         if name.lower() not in known:
-            raise BadInput(f"{place}: unknown dataset {name!r}. Known datasets: {', '.join(sorted(schema))}.")
+            hint = did_you_mean(name, schema) or f" Known datasets: {', '.join(sorted(schema))}."
+            kind = UnknownName if place == "query" else BadInput  # the class of a pipeline is wrong
+            raise kind(f"{place}: unknown dataset {quoted(name)}.{hint}")
         named[known[name.lower()]] = None
     return tuple(named)
