@@ -115,13 +115,13 @@ class Handoff:
         if request is not None and looks:
             request = self._with_kills(self._with_dead(request))
         began_at = boottime()
-        states, runs = self._commit(endings, request, outage)
+        states, runs, has_asked = self._commit(endings, request, outage)
         self._forget_dead(request)
         if request is not None:
             # Before giving up, ask the kernel about the others on this machine once more.
             self._looks_for_dead = not runs
         settled = [Settled(as_accepted(*pair), pair[1]) for pair in zip(endings, states, strict=True)]
-        return Exchange(tuple(settled), runs, began_at, exhausted=looks and not runs)
+        return Exchange(tuple(settled), runs, began_at, exhausted=looks and has_asked and not runs)
 
     def begin(self, run: Run, began_at: float) -> Attempt:
         """Bring a claimed run to the point where it may start, or to its ending."""
@@ -188,19 +188,26 @@ class Handoff:
 
     def _commit(
         self, endings: Sequence[Ending], request: ClaimRequest | None, outage: Outage
-    ) -> tuple[Sequence[WorkState | errors.LeaseLost | None], tuple[Run, ...]]:
-        """Run the transaction again while the store is away and `outage` waits for it."""
-        again = False
+    ) -> tuple[Sequence[WorkState | errors.LeaseLost | None], tuple[Run, ...], bool]:
+        """Run the transaction again while the store is away and `outage` waits for it.
+
+        If it fails otherwise, record the endings alone; False as third value then.
+        """
+        repeat = waited = False
         while True:
             try:
-                states, result, self.plan = finish_and_claim(self._store, self.plan, endings, request, again)
-                return states, result.runs
+                states, result, self.plan = finish_and_claim(self._store, self.plan, endings, request, repeat)
+                return states, result.runs, request is not None
             except errors.SchemaMismatch:
                 raise
-            except errors.StoreError as error:
-                if not outage(error, again):
+            except Exception as error:
+                repeat = True
+                if endings and request is not None and not isinstance(error, errors.StoreUnreachable):
+                    request = None  # a claim that can never succeed must not take them with it
+                    continue
+                if not isinstance(error, errors.StoreError) or not outage(error, waited):
                     raise
-                again = True
+                waited = True
 
     def _forget_dead(self, request: ClaimRequest | None) -> None:
         """Remove the locks of dead claimants that hold no runs of any job."""

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 def once(tx: Transaction, token: str, action: str, verb: Callable[[], Any]) -> Any:
     """Run a verb once per token: a repeat returns the first answer and changes nothing."""
-    kept = tx.find("operate.find_token", token=token)
-    if kept is not None:
-        return json.loads(kept[0])
+    if not tx.run("operate.begin_token", token=token, action=action):
+        kept = tx.find("operate.find_token", token=token)
+        return json.loads(kept[0]) if kept else None
     answer = verb()
-    tx.run("operate.keep_token", token=token, action=action, answer=json.dumps(answer))
+    tx.run("operate.keep_token", token=token, answer=json.dumps(answer))
     return answer
 
 
