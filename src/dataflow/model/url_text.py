@@ -19,6 +19,8 @@ _LISTED_VALUE = r"""(?s)'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?:(?!\s+[^\s=;&#]+\
 _TEMPLATE = r"(\{(dataid|encoded_dataid|run_id|dataset|job|environment)\})+"
 _WITHOUT_USERS = ("lake", "file", "s3", "s3a", "gs", "hdfs", "viewfs", "webhdfs")
 """Schemes whose URLs name no user: in `hdfs://name:8020/me@corp` the colon begins a port."""
+_PLAIN_PARAMETERS = ("ssl", "target_session_attrs", "require_auth")
+"""Parameters of PostgreSQL that are only named like secrets; those of TLS are files."""
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -151,9 +153,14 @@ def list_url_passwords(url: str) -> list[str]:
 
 def _masked_query(query: str) -> str:
     return "&".join(
-        part.partition("=")[0] + "=***" if names_password(part) or _sets_password(part) else part
+        part.partition("=")[0] + "=***" if _is_secret_parameter(part) or _sets_password(part) else part
         for part in query.split("&")
     )
+
+
+def _is_secret_parameter(parameter: str) -> bool:
+    name = percent_decode(parameter.partition("=")[0]).removeprefix("oauth_")
+    return names_password(parameter) or (is_secret_name(name) and not name.startswith(_PLAIN_PARAMETERS))
 
 
 def _sets_password(parameter: str) -> bool:

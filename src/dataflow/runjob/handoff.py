@@ -17,6 +17,7 @@ from dataflow.actions.claim import finish_and_claim, list_credentials, with_dead
 from dataflow.actions.prepare import Prepared, make_folders, prepare
 from dataflow.model.record import record, replace
 from dataflow.model.records import Claimant, ClaimRequest, Ending, Plan, Run
+from dataflow.private_files import remove_files
 from dataflow.runjob.endings import as_accepted, handed_back, not_started, refused
 from dataflow.runjob.environment import Given, make_given
 from dataflow.runjob.kill_command import KillCommand
@@ -210,11 +211,12 @@ class Handoff:
                 waited = True
 
     def _forget_dead(self, request: ClaimRequest | None) -> None:
-        """Remove the locks of dead claimants that hold no runs of any job."""
+        """Remove the locks and context files of dead claimants that hold no runs of any job."""
         try:
             for name in request.dead if request is not None else ():
                 if not self._store.holds_runs(name):
                     remove_dead(self._request.config.lock_dir, name)
+                    remove_files(self._request.config.context_dir, f"{name}-")
         except errors.StoreError:
             pass  # A dead lock does no harm, and the transaction has been made.
 
@@ -258,7 +260,9 @@ class Handoff:
     def _answer_questions(self, attempt: Attempt) -> Attempt:
         config = self._request.config
         prepared = prepare(self._store, attempt.plan, attempt.run, config.project_dir, config.environment)
-        return replace(attempt, run=prepared.run, prepared=prepared)
+        places = [item.location for item in prepared.inputs] + [place for _, place in prepared.outputs]
+        given = attempt.given.hiding(places)
+        return replace(attempt, run=prepared.run, prepared=prepared, given=given)
 
     def _refuse(self, attempt: Attempt) -> Attempt:
         assert attempt.prepared is not None
