@@ -119,3 +119,39 @@ def test_only_long_secrets_of_a_location_are_searched_for() -> None:
 def test_what_is_masked_in_a_location_is_searched_for_in_output(location: str) -> None:
     assert "hunter2hunter2" in list_location_secrets(location)
     assert "hunter2" not in without_secrets(location)
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        *(f"{scheme}://KEY:SECRETSECRET@b/x" for scheme in ("s3", "s3a", "gs", "hdfs", "webhdfs", "file")),
+        *("jdbc:oracle:thin:scott/SECRETSECRET@h:1521:x", "jdbc:oracle:thin:scott/SECRETSECRET@//h:1521/x"),
+        *("u:SECRETSECRET@tcp(h)/d", "bob:SECRETSECRET@host:/path", "//u:SECRETSECRET@h"),
+        *("jdbc:mysql://(host=h,password=SECRETSECRET)/d", "host=h,password=SECRETSECRET"),
+        *("https://h/?next=https://u:SECRETSECRET@g/", "https://h/?user_pass=SECRETSECRET"),
+        *("https://h/?dbpass=SECRETSECRET", "password=SECRETSECRET/a"),
+        *("Server=h;password={a;SECRETSECRET}", "host=h password='it''s SECRETSECRET' port=1"),
+    ],
+)
+def test_a_secret_in_a_less_common_place_is_found(location: str) -> None:
+    assert holds_secret(location)
+    assert "SECRET" not in without_secrets(location)
+    assert any("SECRETSECRET" in secret for secret in list_location_secrets(location))
+    assert holds_secret(without_secrets(location)), "a hidden secret is no data"
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        *(
+            "/data/a:b@c/{dataid}",
+            "s3://bucket/a@b:c",
+            "s3://bucket/{dataset}/x,y/{dataid}",
+            "C:/data/{dataid}",
+        ),
+        *("https://h/a?bypass=abcdefgh", "https://reader@h/a:b@c", "file:///data/me@corp/a:b", "data/a:b@c"),
+        *("host=h,port=1", "jdbc:oracle:thin:@h:1521:x", "hdfs://name:8020/me@corp", "a/{dataid}:b@c"),
+    ],
+)
+def test_a_location_that_only_looks_as_if_it_held_a_secret_is_shown(location: str) -> None:
+    assert without_secrets(location) == location

@@ -94,8 +94,10 @@ def _check_mode(mode: str) -> None:
 def _check_location(dataset: Dataset) -> None:
     location = dataset.location
     if holds_secret(location):
+        # What follows a secret may belong to it.
+        shown = without_secrets(location).partition("***")[0] + "***"
         raise BadInput(
-            f"location {quoted(without_secrets(location))} contains a password or another secret, which is "
+            f"location {quoted(shown)} contains a password or another secret, which is "
             "not kept in plain text. Leave it out, and store it encrypted: dataflow dataset add "
             f"{dataset.name} --password-stdin. Scripts get it as {shell_name(dataset.name)}_password."
         )
