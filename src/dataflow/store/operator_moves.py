@@ -27,7 +27,8 @@ def once(tx: Transaction, token: str, action: str, verb: Callable[[], Any]) -> A
     """Run a verb once per token: a repeat returns the first answer and changes nothing."""
     if not tx.run("operate.begin_token", token=token, action=action):
         kept = tx.find("operate.find_token", token=token)
-        return json.loads(kept[0]) if kept else None
+        assert kept is not None
+        return json.loads(kept[0])
     answer = verb()
     tx.run("operate.keep_token", token=token, answer=json.dumps(answer))
     return answer
