@@ -57,6 +57,17 @@ def remove_file(path: str) -> None:
         pass
 
 
+def remove_files(folder: str, prefix: str) -> None:
+    """Remove the files of a folder whose names begin so."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
+        if name.startswith(prefix):
+            remove_file(os.path.join(folder, name))
+
+
 def _close_state(folder: str) -> None:
     """Make `.dataflow` private if this folder is it or lies inside it."""
     above, found, _ = os.path.join(folder, "").rpartition(f"{os.sep}{STATE_FOLDER}{os.sep}")

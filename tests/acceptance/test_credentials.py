@@ -16,7 +16,7 @@ from dataflow.actions.register import add_dataset
 from dataflow.model.records import Dataset
 from dataflow.secrets.cipher import encrypt
 from dataflow.store.entries import write_dataset
-from tests.acceptance.flow import Flow, family, find_guard, finish
+from tests.acceptance.flow import Flow, family, find_guard, find_guards, finish, kill_together
 from tests.acceptance.test_unsafe_variables import smuggle
 
 PASSPHRASE = "correct horse battery staple"
@@ -78,6 +78,19 @@ def guard(flow: Flow) -> Flow:
 def set_record(flow: Flow, dataset: str, record: str) -> None:
     with flow.store() as store:
         add_dataset(store, Dataset(dataset, encryptedpass=record), ["encryptedpass"])
+
+
+CHAIN = """
+[dataset.first]
+[dataset.second]
+[dataset.third]
+[job.make]
+in = ["first"]
+out = ["second"]
+[job.use]
+in = ["second"]
+out = ["third"]
+"""
 
 
 def test_why_needs_no_passphrase_and_says_what_it_did_not_check(sqlite_guarded: Flow) -> None:
@@ -316,7 +329,7 @@ def test_a_secret_in_a_location_is_refused_and_not_shown(sqlite_flow: Flow) -> N
     applied = sqlite_flow.dataflow("apply", "flow.toml", "--yes", check=False)
     assert (done.returncode, applied.returncode) == (65, 65)
     for told in (done.stderr, applied.stderr):
-        assert "https://reader:***@store.example/{dataid}" in told
+        assert '"https://reader:***" contains a password' in told
         assert "dataflow dataset add bobin --password-stdin. Scripts get it as bobin_password." in told
         assert "hunter2" not in told
     assert sqlite_flow.json("dataset", "list") == []
@@ -393,3 +406,40 @@ def test_a_secret_in_an_option_or_variable_of_an_older_store_reaches_only_the_sc
     assert all("***" in text for text in told[:2])
     flow.dataflow("dataset", "add", "bobin", "--format", "csv")
     flow.dataflow("job", "add", "loadbob", "--retries", "1")
+
+
+def test_a_secret_in_the_location_of_an_older_version_is_redacted(flow: Flow) -> None:
+    flow.declare(CHAIN)
+    flow.ready("first", "1")
+    flow.script("make.sh", "true")
+    with flow.store() as store:
+        old = Dataset("second", location="https://store.example/{run_id}/{dataid}?sig=old-signature")
+        store.register(lambda tx: write_dataset(tx, old))
+    flow.runjob("make.sh")
+    with flow.store() as store:
+        store.register(lambda tx: write_dataset(tx, Dataset("second", location="/data/{run_id}/{dataid}")))
+    flow.script("use.sh", 'echo "$second_location" | tee got; cp "$DATAFLOW_CONTEXT" context.json')
+    done = flow.runjob("use.sh")
+    assert "sig=old-signature" in flow.lines("got")[0]
+    assert "sig=***" in done.stdout
+    shown = done.stdout + (flow.path / "context.json").read_text()
+    assert "old-signature" not in shown + "".join(
+        path.read_text() for path in (flow.path / ".dataflow/logs").iterdir()
+    )
+
+
+def test_the_context_file_of_a_killed_runjob_is_removed_by_the_next_one(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", "echo $$ > pid; exec sleep 600")
+    killed = flow.start("loadbob.sh")
+    flow.wait_for_pid("pid")
+    contexts = flow.path / ".dataflow/context"
+    assert len(list(contexts.iterdir())) == 1
+    kill_together(killed.pid, *find_guards(killed.pid))
+    killed.wait()
+    flow.script("loadbob.sh")
+    flow.runjob("loadbob.sh")
+    assert flow.outcomes() == ["LOST", "DONE"]
+    assert list(contexts.iterdir()) == []

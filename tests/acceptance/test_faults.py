@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 
 from dataflow.runjob.loop import HEARTBEAT_AFTER_SECONDS
+from dataflow.store.postgres import PostgresDatabase
+from dataflow.store.sqlite import SqliteDatabase
 from dataflow.store.sqlite_file import file_system_of, is_network
 from tests.acceptance.flow import ONE_JOB, RECORDS, Flow, finish, is_running, wait_until
 from tests.project import Project
@@ -400,3 +402,30 @@ def test_the_job_may_change_during_a_drain(flow: Flow) -> None:
     assert finish(draining)[0] == 0
     assert flow.lines() == [str(number) for number in range(20)]
     assert flow.lines("colours") == ["", *["blue"] * 19]
+
+
+def test_a_claim_that_cannot_succeed_does_not_take_a_finished_chunk_with_it(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "1", "2", "3")
+    flow.script("loadbob.sh")
+    with flow.store() as store:
+        if isinstance(store.database, PostgresDatabase):
+            connection = store.database._connected()
+            connection.execute(
+                "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+                "$$BEGIN RAISE 'no such letter'; END$$"
+            )
+            connection.execute(
+                "CREATE TRIGGER refuse BEFORE INSERT ON run FOR EACH ROW WHEN (new.dataid = '3') "
+                "EXECUTE FUNCTION refuse()"
+            )
+        else:
+            assert isinstance(store.database, SqliteDatabase)
+            store.database._connection.execute(
+                "CREATE TRIGGER refuse BEFORE INSERT ON run WHEN new.dataid = '3' "
+                "BEGIN SELECT RAISE(ABORT, 'no such letter'); END"
+            )
+    done = flow.runjob("--drain", "--lease", "4s", "--grace", "0.5s", "loadbob.sh", code=74)
+    assert flow.states() == {"1": "DONE", "2": "DONE", "3": "CLAIMABLE"}
+    assert sorted(flow.lines()) == ["1", "2"]
+    assert "retrying" not in done.stderr

@@ -181,7 +181,12 @@ OPERATE = [
         "WHERE token = :token",
         tokens.test_repeating_an_operator_verb_whose_answer_was_lost_returns_the_first_answer,
         "WHERE FALSE",
-        "UNIQUE",
+    ),
+    Mutant(
+        "operate.begin_token",
+        "ON CONFLICT DO NOTHING",
+        tokens.test_repeating_an_operator_verb_whose_answer_was_lost_returns_the_first_answer,
+        constraint="UNIQUE",
     ),
     Mutant("operate.hold_work", "AND hold <> :hold", operating.test_holding_what_is_held_changes_nothing),
     Mutant("operate.hold_job", "AND hold <> :hold", operated(operating.test_a_job_on_hold_cannot_be_claimed)),

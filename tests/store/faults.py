@@ -190,3 +190,19 @@ class Beside:
             self._result = call()
         except BaseException as error:
             self._error = error
+
+
+class LateCommit(Delegate):
+    """Loses the connection during a commit, and repeats the verb before the server has committed it."""
+
+    def write(self, verb: Callable[[Transaction], Result]) -> Result:
+        committing = Pausing(self.inner.separate(PATIENCE_SECONDS))
+        first = Beside(committing, lambda: committing.write(verb))
+        committing.pause.wait()
+        repeat = Beside(self.inner, lambda: self.inner.write(verb))
+        repeat.wait_until_blocked()
+        committing.pause.go()
+        first.result()
+        committing.close()
+        result: Result = repeat.result()
+        return result

@@ -8,7 +8,7 @@ from dataflow import errors
 from dataflow.model.record import replace
 from dataflow.model.records import Ending
 from dataflow.model.status import RunOutcome, WorkState
-from tests.store.faults import LostAnswer
+from tests.store.faults import LateCommit, LostAnswer
 from tests.store.world import LEASE_SECONDS, World, make_request
 
 
@@ -158,3 +158,40 @@ def test_repeating_a_renewal_is_harmless(world: World) -> None:
     world.ready("raw", "1")
     run = world.take("to_clean")
     assert world.beside(LostAnswer(world.store.database)).renew(run) == {run.run_id}
+
+
+def test_repeating_verbs_that_are_still_committing_returns_the_first_answers(postgres_world: World) -> None:
+    world = postgres_world
+    late = world.beside(LateCommit(world.beside().store.database))
+    late.chain("raw", "clean")
+    assert late.ready("raw", "1", "2") == 2
+    assert late.ready("raw", "2", again=True) == 1
+    run = world.take("to_clean", "1")
+    assert late.cancel(run)["dataid"] == "1"
+    assert late.resubmit("to_clean", "1") == 1
+    assert late.hold("to_clean") == 1
+    assert late.release("to_clean") == 1
+    assert late.mark("to_clean", "2", WorkState.FAILED) == "CLAIMABLE"
+    assert late.withdraw("raw", "2") == 1
+    actions = [row["action"] for row in world.journal()]
+    assert [actions.count(action) for action in ("ready", "cancel", "resubmit", "mark")] == [2, 1, 1, 1]
+    late.close()
+
+
+def test_repeating_a_finish_and_claim_that_is_still_committing_is_accepted_once(
+    postgres_world: World,
+) -> None:
+    world = postgres_world
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "2", "3")
+    late = world.beside(LateCommit(world.beside().store.database))
+    (run,) = late.claim("to_clean")
+    assert late.finish(run) is None
+    assert (world.version("clean", "1"), len(world.journal("finish"))) == (1, 1)
+    second = world.take("to_clean", "2")
+    states, result = late.store.finish_and_claim(
+        world.plan("to_clean"), [Ending(second, RunOutcome.DONE)], make_request()
+    )
+    assert (states, [each.dataid for each in result.runs]) == ([None], ["3"])
+    assert world.states("to_clean") == {"1": "DONE", "2": "DONE", "3": "RUNNING"}
+    late.close()

@@ -377,6 +377,10 @@ def test_masking_hides_any_password_before_a_host(password: str, noise: str, aft
         ("postgresql://h:5432/d?application_name=a%40b", "postgresql://h:5432/d?application_name=a%40b"),
         ("postgresql://h/d?password=x&sslmode=a", "postgresql://h/d?password=***&sslmode=a"),
         ("postgresql://h/d?%70assword=x", "postgresql://h/d?%70assword=***"),
+        (
+            "postgresql://h/d?oauth_client_id=me&oauth_client_secret=x&sslkey=/k&target_session_attrs=any",
+            "postgresql://h/d?oauth_client_id=me&oauth_client_secret=***&sslkey=/k&target_session_attrs=any",
+        ),
         ("postgresql://h/d?options=-cpassword=x&sslmode=a", "postgresql://h/d?options=***&sslmode=a"),
         ("postgresql://h/d?options=-c%20app.passwd%3Dx%26y", "postgresql://h/d?options=***"),
         ("postgresql://h/d?options=-csearch_path=a", "postgresql://h/d?options=-csearch_path=a"),

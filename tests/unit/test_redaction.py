@@ -179,6 +179,25 @@ def test_a_url_as_javascript_and_java_write_it_is_masked() -> None:
         assert redactor.redact_text(f"?p={form}#") == "?p=***#"
 
 
+def test_what_other_templates_and_quoters_write_is_masked() -> None:
+    secret = 'it\'s "é"/a:b@c-secret'
+    redactor = Redactor([secret])
+    marked = html.escape(secret, quote=False).replace('"', "&quot;")
+    forms = [marked.replace("'", mark) for mark in ("&apos;", "&#039;", "&#39;")]
+    forms += [form.replace("é", "&#233;") for form in forms]
+    forms += [quote(secret, safe=safe) for safe in ("@", ":/@")]
+    assert [redactor.redact_text(f"<{form}>") for form in forms] == ["<***>"] * len(forms)
+
+
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_base64_of_json_with_an_escaped_secret_is_masked(ascii_only: bool) -> None:
+    secret = 'it\'s "é"/a:b@c-secret'
+    text = json.dumps({"user": "me", "password": secret, "a": 1}, ensure_ascii=ascii_only)
+    shown = Redactor([secret]).redact(base64.b64encode(text.encode()))
+    assert b"***" in shown
+    assert len(shown) < len(text) * 4 / 3 - len(secret)
+
+
 def test_what_a_shell_traces_is_masked() -> None:
     secret = "it's a 'secret'"
     command = ["sh", "-xc", 'true "$1"', "sh", secret]

@@ -145,3 +145,39 @@ def test_an_option_that_only_sounds_like_a_secret_is_none(name: str, value: str)
 def test_the_password_of_a_host_is_masked() -> None:
     assert masked_host("bob:hunter2@db1:5432") == "bob:***@db1:5432"
     assert [masked_host(host) for host in ("db1:5432", "[::1]:5432", "")] == ["db1:5432", "[::1]:5432", ""]
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        *(f"{scheme}://KEY:SECRETSECRET@b/x" for scheme in ("s3", "s3a", "gs", "hdfs", "webhdfs", "file")),
+        *("jdbc:oracle:thin:scott/SECRETSECRET@h:1521:x", "jdbc:oracle:thin:scott/SECRETSECRET@//h:1521/x"),
+        *("u:SECRETSECRET@tcp(h)/d", "bob:SECRETSECRET@host:/path", "//u:SECRETSECRET@h"),
+        *("jdbc:mysql://(host=h,password=SECRETSECRET)/d", "host=h,password=SECRETSECRET"),
+        *("https://h/?next=https://u:SECRETSECRET@g/", "https://h/?user_pass=SECRETSECRET"),
+        *("https://h/?dbpass=SECRETSECRET", "password=SECRETSECRET/a"),
+        *("Server=h;password={a;SECRETSECRET}", "host=h password='it''s SECRETSECRET' port=1"),
+    ],
+)
+def test_a_secret_in_a_less_common_place_is_found(location: str) -> None:
+    assert holds_secret(location)
+    assert "SECRET" not in without_secrets(location)
+    assert any("SECRETSECRET" in secret for secret in list_location_secrets(location))
+    assert holds_secret(without_secrets(location)), "a hidden secret is no data"
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        *(
+            "/data/a:b@c/{dataid}",
+            "s3://bucket/a@b:c",
+            "s3://bucket/{dataset}/x,y/{dataid}",
+            "C:/data/{dataid}",
+        ),
+        *("https://h/a?bypass=abcdefgh", "https://reader@h/a:b@c", "file:///data/me@corp/a:b", "data/a:b@c"),
+        *("host=h,port=1", "jdbc:oracle:thin:@h:1521:x", "hdfs://name:8020/me@corp", "a/{dataid}:b@c"),
+    ],
+)
+def test_a_location_that_only_looks_as_if_it_held_a_secret_is_shown(location: str) -> None:
+    assert without_secrets(location) == location

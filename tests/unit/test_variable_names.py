@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dataflow.model.variable_names import may_come_from_store
+from dataflow.model.variable_names import list_secrets, may_come_from_store
 
 READ_BY_PROGRAMS = [
     "PATH", "HOME", "ENV", "BASH_ENV", "SHELLOPTS", "BASHOPTS", "PS4", "IFS", "CDPATH",
@@ -38,3 +38,21 @@ def test_the_store_cannot_set_a_variable_that_programs_read(name: str) -> None:
 @pytest.mark.parametrize("name", ["mode", "region", "batch_size", "x", "job_http_proxy", "job_path", "v2"])
 def test_a_job_may_set_any_name_in_lower_case(name: str) -> None:
     assert may_come_from_store(name)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        '{"conn_type": "http", "login": "me", "password": "hunter2hunter2"}',
+        '{"conn_type": "http", "extra": {"api_key": "hunter2hunter2"}}',
+        '{"conn_type": "http", "extra": "{\\"token\\": \\"hunter2hunter2\\"}"}',
+        "http://host/?token=hunter2hunter2",
+    ],
+)
+def test_the_secrets_of_a_connection_of_airflow_are_known(value: str) -> None:
+    assert "hunter2hunter2" in list_secrets({"AIRFLOW_CONN_SHOP": value})
+
+
+@pytest.mark.parametrize("value", ["{", "{}", '{"extra": 1}', '{"extra": [1]}', '{"password": null}'])
+def test_a_connection_of_airflow_without_a_secret_has_none(value: str) -> None:
+    assert list_secrets({"AIRFLOW_CONN_SHOP": value}) == []

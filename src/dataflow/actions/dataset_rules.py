@@ -115,9 +115,10 @@ def _check_due_by(due_by: str, grain: str) -> str:
 def _check_location(dataset: Dataset) -> None:
     location = dataset.location
     if holds_secret(location):
+        # What follows a secret may belong to it.
+        shown = without_secrets(location).partition("***")[0] + "***"
         raise BadInput(
-            f"location {quoted(without_secrets(location))} "
-            + _NOT_IN_PLAIN_TEXT.format(dataset.name, shell_name(dataset.name))
+            f"location {quoted(shown)} " + _NOT_IN_PLAIN_TEXT.format(dataset.name, shell_name(dataset.name))
         )
     for found in _BRACES.findall(location):
         field = found.strip("{}")

@@ -16,14 +16,23 @@ SHORTEST_GUESSED = 8
 _LOOSE_PASSWORD = r"(?is)(passw\w*\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s;&]*)"
 _ESCAPE = rb"%([0-9A-Fa-f]{2})"
 _SECRET_NAME = r"(?i)key|token|secret|pass(w|phrase)|pwd|sig|hmac|auth|cookie|credential|sess(ion|id)|jwt"
-_SECRET_NAME += r"|^(code|pass|sid)$"
-_NAME = r"(?:^|(?<=[?&;#\s]))([^=?&;#\s]+?)\s*=\s*"
+_SECRET_NAME += r"|^(code|sid)$|(?<!by)(?<!com)pass$"
+_NAME = r"(?:^|(?<=[?&;#\s,(]))([^=?&;#\s,(]+?)\s*=\s*"
 # Where the value of a parameter ends: of a URL's query, and of a list such as `host=h password='a b' port=1`.
 _QUERY_VALUE = r"[^&#]*"
-_LISTED_VALUE = r"""(?s)'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?:(?!\s+[^\s=;&#]+\s*=)[^;&#])*"""
+_LISTED_VALUE = r"""(?s)'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|\{[^}]*\}(?=[;&#\s,)]|$)"""
+_LISTED_VALUE += r"""|(?:(?!\s+[^\s=;&#]+\s*=)[^;&#])*"""
+# Passwords without a scheme, of Oracle, and of a URL inside another one.
+_PASSWORDS = (
+    r"^(?://)?(?!jdbc:)[^/:@\s=?]+:([^/@]+)@",
+    r"^jdbc:oracle:\w+:[^/@]+/(.+)@",
+    r"://[^/@:?#&\s]*:([^@/?#&\s]+)@",
+)
 _TEMPLATE = r"(\{(dataid|encoded_dataid|run_id|dataset|job|environment)\})+"
 _WITHOUT_USERS = ("lake", "file", "s3", "s3a", "gs", "hdfs", "viewfs", "webhdfs")
 """Schemes whose URLs name no user: in `hdfs://name:8020/me@corp` the colon begins a port."""
+_PLAIN_PARAMETERS = ("ssl", "target_session_attrs", "require_auth")
+"""Parameters of PostgreSQL that are only named like secrets; those of TLS are files."""
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -121,8 +130,13 @@ def holds_secret(location: str) -> bool:
 def list_location_secrets(location: str) -> list[str]:
     """Return the secrets of a location that are long enough to be searched for in other text."""
     written = [location[start:end] for start, end in _find_secrets(location)]
-    found = {form for text in written for form in (text, text.strip("'\""), percent_decode(text))}
+    found = {form for text in written for form in _written(text)}
     return sorted(text for text in found if len(text) >= SHORTEST_GUESSED)
+
+
+def _written(secret: str) -> tuple[str, ...]:
+    """Return a secret as it may be written elsewhere: without quotes, escapes or the rest of a list."""
+    return secret, secret.strip("'\"{}"), percent_decode(secret), re.split("[,)]", secret)[0]
 
 
 def _find_secrets(location: str) -> list[tuple[int, int]]:
@@ -131,6 +145,10 @@ def _find_secrets(location: str) -> list[tuple[int, int]]:
     In a URL or in a list of `name=value`; if in doubt, more is a secret.
     """
     found = _find_password(location)
+    for match in [match for pattern in _PASSWORDS for match in re.finditer(pattern, location)]:
+        if not any(start < match.end(1) and match.start(1) < end for start, end in found):
+            found.append(match.span(1))
+    found.sort()
     query_at = location.find("?") if "?" in location else len(location)
     for name in re.finditer(_NAME, location):
         is_query = name.start() > query_at
@@ -139,18 +157,19 @@ def _find_secrets(location: str) -> list[tuple[int, int]]:
         value = re.compile(_QUERY_VALUE if is_query else _LISTED_VALUE).match(location, name.end())
         if value is None or not value[0] or re.fullmatch(_TEMPLATE, value[0]):
             continue
-        if name.start() == 0 and "/" in value[0] and value.end() == len(location):
+        is_certain = re.search(r"(?i)pass|pwd|secret", name[1])
+        if name.start() == 0 and "/" in value[0] and value.end() == len(location) and not is_certain:
             continue  # the first folder of a path: key=a/{dataid}
-        if not found or value.start() >= found[-1][1]:
+        if not any(start < value.end() and value.start() < end for start, end in found):
             found.append(value.span())
-    return found
+    return sorted(found)
 
 
 def _find_password(url: str) -> list[tuple[int, int]]:
     scheme, slashes, rest = url.partition("://")
-    if not slashes or scheme in _WITHOUT_USERS:
-        return []
     authority, path, query = split_server(rest)
+    if not slashes or (scheme in _WITHOUT_USERS and "@" not in authority):
+        return []
     start = rest.find(":") + 1
     end = rest.rfind("@") if is_torn(authority, path, query) else authority.rfind("@")
     begin = len(scheme) + len(slashes)
@@ -178,9 +197,14 @@ def list_url_passwords(url: str) -> list[str]:
 
 def _masked_query(query: str) -> str:
     return "&".join(
-        part.partition("=")[0] + "=***" if names_password(part) or _sets_password(part) else part
+        part.partition("=")[0] + "=***" if _is_secret_parameter(part) or _sets_password(part) else part
         for part in query.split("&")
     )
+
+
+def _is_secret_parameter(parameter: str) -> bool:
+    name = percent_decode(parameter.partition("=")[0]).removeprefix("oauth_")
+    return names_password(parameter) or (is_secret_name(name) and not name.startswith(_PLAIN_PARAMETERS))
 
 
 def _sets_password(parameter: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from dataflow.model.url_text import list_url_passwords
+from dataflow.model.url_text import is_secret_name, list_secret_parameters, list_url_passwords
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,5 +41,20 @@ def list_secrets(environ: Mapping[str, str]) -> list[str]:
     found = [environ[name] for name in _SECRETS if environ.get(name)]
     for name, value in environ.items():
         if name.startswith(CONNECTION_PREFIXES) or name == "DATAFLOW_STORE":
-            found += list_url_passwords(value)
+            found += [*list_url_passwords(value), *list_secret_parameters(value), *_list_in_json(value)]
     return found
+
+
+def _list_in_json(text: str) -> list[str]:
+    """Return the secrets of a connection that Airflow has as JSON, also in its `extra`."""
+    if not text.startswith("{"):
+        return []
+    import json  # start-up: few environments hold one
+
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    found = [str(value) for name, value in fields.items() if value and is_secret_name(name)]
+    extra = fields.get("extra") or ""
+    return found + _list_in_json(extra if isinstance(extra, str) else json.dumps(extra))

@@ -11,16 +11,16 @@ from dataflow.actions.shell_names import input_prefixes, shell_name
 from dataflow.config.store_url import find_password
 from dataflow.model.job_dataid import find_interval
 from dataflow.model.mapping import CONTAINING, SEVERAL_WORDS, word_of
-from dataflow.model.record import record
+from dataflow.model.record import record, replace
 from dataflow.model.records import Dataset, Plan, PlanInput
-from dataflow.model.url_text import SHORTEST_GUESSED, is_secret, list_location_secrets
+from dataflow.model.url_text import SHORTEST_GUESSED, is_secret, list_location_secrets, without_secrets
 from dataflow.model.variable_names import list_secrets, may_come_from_store
 from dataflow.private_files import open_with_folder
 from dataflow.secrets.redaction import Redactor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from dataflow.actions.prepare import Prepared
     from dataflow.runjob.request import Face, JobRequest
@@ -46,8 +46,15 @@ class Given:
     inherited: dict[str, str]
     passwords: dict[str, str]
     redactor: Redactor
+    secrets: tuple[str, ...] = ()
 
-    _hidden = ("inherited", "passwords")
+    _hidden = ("inherited", "passwords", "secrets")
+
+    def hiding(self, places: Iterable[str]) -> Given:
+        """Also redact the secrets of these locations: older versions may have been published elsewhere."""
+        found = {secret for place in places for secret in list_location_secrets(place)}
+        secrets = (*self.secrets, *(found - set(self.secrets)))
+        return self if secrets == self.secrets else replace(self, redactor=Redactor(secrets), secrets=secrets)
 
 
 def make_given(request: JobRequest, plan: Plan, face: Face) -> Given:
@@ -71,8 +78,8 @@ def make_given(request: JobRequest, plan: Plan, face: Face) -> Given:
     inherited = inherited_environment(environ, secrets, local)
     # Nobody has refused those that are too short to be redacted.
     others = [secret for secret in list_secrets(inherited) if len(secret) >= SHORTEST_GUESSED]
-    redactor = Redactor([*passwords.values(), *secrets.values(), *others, *signed, *face.list_secrets()])
-    return Given(inherited, passwords, redactor)
+    hidden = (*passwords.values(), *secrets.values(), *others, *signed, *face.list_secrets())
+    return Given(inherited, passwords, Redactor(hidden), hidden)
 
 
 def open_passwords(plan: Plan, passphrase: Callable[[], str]) -> dict[str, str]:
@@ -175,7 +182,7 @@ def write_context(path: str, prepared: Prepared, told: dict[str, str]) -> None:
                 "mapping": item.source.mapping,
                 "dataid": item.dataid,
                 "version": item.pin.version if item.pin else None,
-                "location": item.location,
+                "location": without_secrets(item.location),
             }
             for item in prepared.inputs
         ],
@@ -183,10 +190,14 @@ def write_context(path: str, prepared: Prepared, told: dict[str, str]) -> None:
             {"dataset": names[item.position], "dataid": item.dataid} for item in prepared.run.lacking
         ],
         "outputs": [
-            {"dataset": name, "dataid": run.dataid, "location": place} for name, place in prepared.outputs
+            {"dataset": name, "dataid": run.dataid, "location": without_secrets(place)}
+            for name, place in prepared.outputs
         ],
         "answers": [answer.as_dict() for answer in prepared.answers],
-        "environment": told,
+        "environment": {
+            name: without_secrets(value) if name.endswith("_location") else value
+            for name, value in told.items()
+        },
     }
     with open(path, "xb", opener=open_with_folder) as file:
         file.write(json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogateescape"))

@@ -17,6 +17,7 @@ from dataflow.actions.claim import finish_and_claim, list_credentials, with_dead
 from dataflow.actions.prepare import Prepared, make_folders, prepare
 from dataflow.model.record import record, replace
 from dataflow.model.records import Claimant, ClaimRequest, Ending, Plan, Run
+from dataflow.private_files import remove_files
 from dataflow.runjob.endings import as_accepted, handed_back, not_started, refused
 from dataflow.runjob.environment import Given, make_given
 from dataflow.runjob.kill_command import KillCommand
@@ -128,13 +129,13 @@ class Handoff:
         if request is not None and looks:
             request = self._with_kills(self._with_dead(request))
         began_at = boottime()
-        states, runs = self._commit(endings, request, outage)
+        states, runs, has_asked = self._commit(endings, request, outage)
         self._forget_dead(request)
         if request is not None:
             # Before giving up, ask the kernel about the others on this machine once more.
             self._looks_for_dead = not runs
         settled = [Settled(as_accepted(*pair), pair[1]) for pair in zip(endings, states, strict=True)]
-        return Exchange(tuple(settled), runs, began_at, exhausted=looks and not runs)
+        return Exchange(tuple(settled), runs, began_at, exhausted=looks and has_asked and not runs)
 
     def expect_dead(self) -> None:
         """Ask the kernel about the other claimants on this machine at the next claim."""
@@ -205,26 +206,34 @@ class Handoff:
 
     def _commit(
         self, endings: Sequence[Ending], request: ClaimRequest | None, outage: Outage
-    ) -> tuple[Sequence[WorkState | errors.LeaseLost | None], tuple[Run, ...]]:
-        """Run the transaction again while the store is away and `outage` waits for it."""
-        again = False
+    ) -> tuple[Sequence[WorkState | errors.LeaseLost | None], tuple[Run, ...], bool]:
+        """Run the transaction again while the store is away and `outage` waits for it.
+
+        If it fails otherwise, record the endings alone; False as third value then.
+        """
+        repeat = waited = False
         while True:
             try:
-                states, result, self.plan = finish_and_claim(self._store, self.plan, endings, request, again)
-                return states, result.runs
+                states, result, self.plan = finish_and_claim(self._store, self.plan, endings, request, repeat)
+                return states, result.runs, request is not None
             except errors.SchemaMismatch:
                 raise
-            except errors.StoreError as error:
-                if not outage(error, again):
+            except Exception as error:
+                repeat = True
+                if endings and request is not None and not isinstance(error, errors.StoreUnreachable):
+                    request = None  # a claim that can never succeed must not take them with it
+                    continue
+                if not isinstance(error, errors.StoreError) or not outage(error, waited):
                     raise
-                again = True
+                waited = True
 
     def _forget_dead(self, request: ClaimRequest | None) -> None:
-        """Remove the locks of dead claimants that hold no runs of any job."""
+        """Remove the locks and context files of dead claimants that hold no runs of any job."""
         try:
             for name in request.dead if request is not None else ():
                 if not self._store.holds_runs(name):
                     remove_dead(self._request.config.lock_dir, name)
+                    remove_files(self._request.config.context_dir, f"{name}-")
         except errors.StoreError:
             pass  # A dead lock does no harm, and the transaction has been made.
 
@@ -268,7 +277,9 @@ class Handoff:
     def _answer_questions(self, attempt: Attempt) -> Attempt:
         config = self._request.config
         prepared = prepare(self._store, attempt.plan, attempt.run, config.project_dir, config.environment)
-        return replace(attempt, run=prepared.run, prepared=prepared)
+        places = [item.location for item in prepared.inputs] + [place for _, place in prepared.outputs]
+        given = attempt.given.hiding(places)
+        return replace(attempt, run=prepared.run, prepared=prepared, given=given)
 
     def _refuse(self, attempt: Attempt) -> Attempt:
         assert attempt.prepared is not None

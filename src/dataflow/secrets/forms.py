@@ -15,8 +15,8 @@ from urllib.parse import quote, quote_plus
 SHORTEST_FORM = 8
 # Line lengths of PEM and of MIME and `base64`.
 _WRAPS = (64, 76)
-# Python's two variants, then JavaScript's encodeURIComponent and encodeURI.
-_URL_SAFE_SETS = ("", "/", "!'()*", "!'()*;,/?:@&=+$#")
+# Python's two variants, two of its users', then JavaScript's encodeURIComponent and encodeURI.
+_URL_SAFE_SETS = ("", "/", "@", ":/@", "!'()*", "!'()*;,/?:@&=+$#")
 # What Go and Gson write as \u escapes although JSON does not require it.
 _JSON_HTML_SETS = ("<>&", "<>&='")
 
@@ -36,6 +36,10 @@ def _encoded(part: bytes) -> Iterator[bytes]:
     yield from _wrapped_base64_forms(part)
     yield from _url_forms(part)
     text = part.decode("utf-8", "surrogateescape")
+    for ascii_only in (True, False):
+        written = dumps(text, ensure_ascii=ascii_only)[1:-1].encode("utf-8", "surrogateescape")
+        if written != part:
+            yield from _base64_forms(written)
     yield from _json_forms(text)
     yield from _markup_forms(text)
     yield from _python_forms(text)
@@ -87,9 +91,12 @@ def _json_forms(text: str) -> Iterator[bytes]:
 
 def _markup_forms(text: str) -> Iterator[bytes]:
     """Return the HTML and XML forms, quotes escaped or not."""
-    for marks in ({}, {'"': "&quot;"}, {'"': "&quot;", "'": "&#x27;"}, {'"': "&#34;", "'": "&#39;"}):
+    apostrophes = [{'"': "&quot;", "'": mark} for mark in ("&#x27;", "&#39;", "&#039;", "&apos;")]
+    for marks in ({}, {'"': "&quot;"}, {'"': "&#34;", "'": "&#39;"}, *apostrophes):
         table = {ord(mark): name for mark, name in ({"&": "&amp;", "<": "&lt;", ">": "&gt;"} | marks).items()}
-        yield text.translate(table).encode("utf-8", "surrogateescape")
+        form = text.translate(table)
+        yield form.encode("utf-8", "surrogateescape")
+        yield form.encode("ascii", "xmlcharrefreplace")
 
 
 def _python_forms(text: str) -> Iterator[bytes]:

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
 def once(tx: Transaction, token: str, action: str, verb: Callable[[], Any]) -> Any:
     """Run a verb once per token: a repeat returns the first answer and changes nothing."""
-    kept = tx.find("operate.find_token", token=token)
-    if kept is not None:
+    if not tx.run("operate.begin_token", token=token, action=action):
+        kept = tx.find("operate.find_token", token=token)
+        assert kept is not None
         return json.loads(kept[0])
     answer = verb()
-    tx.run("operate.keep_token", token=token, action=action, answer=json.dumps(answer))
+    tx.run("operate.keep_token", token=token, answer=json.dumps(answer))
     return answer
 
 

@@ -22,6 +22,12 @@ ONLINE = "-- online\n"
 
 POLL_SECONDS = 0.1
 
+# In the round trip that exists already: a condition, and what PGDATESTYLE overrides among the options.
+FIND_TABLE = """SELECT to_regclass('migration'), set_config('datestyle', 'ISO', false),
+CASE current_setting('synchronous_commit') WHEN 'off'
+     THEN set_config('synchronous_commit', 'on', false) END"""
+"""Find our tables and set up the session: a commit that the server may forget does not count."""
+
 
 def quoted(name: str) -> str:
     """Return a name as an SQL identifier."""
@@ -29,8 +35,8 @@ def quoted(name: str) -> str:
 
 
 def find_version(connection: Any) -> int:
-    """Return the number of the newest applied migration; 0 for none."""
-    if connection.execute("SELECT to_regclass('migration')").fetchone()[0] is None:
+    """Set up a new session; return the number of the newest applied migration, 0 for none."""
+    if connection.execute(FIND_TABLE).fetchone()[0] is None:
         return 0
     return int(connection.execute("SELECT coalesce(max(number), 0) FROM migration").fetchone()[0])
 

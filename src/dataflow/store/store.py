@@ -214,6 +214,8 @@ class Store:
         try:
             return outcomes.finish(tx, plan, ending, self.actor)
         except errors.LeaseLost as lost:
+            if repeat and outcomes.find_finished(tx, ending):
+                return None  # the earlier call was still committing when we looked
             # A finished run has no processes left: if it was revoked, its work need not wait for it.
             operator_moves.acknowledge(tx, ending.run.run_id, ending.run.claimant)
             return lost

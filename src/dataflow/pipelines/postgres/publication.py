@@ -57,7 +57,8 @@ def publish_rows(session: Session, load: Load, entry: LedgerEntry, ledger: Ledge
     if load.strategy == "append" and entry.run_id is not None:
         raise Conflict(
             f"Dataid {load.dataid} was already appended to {load.table} by run {entry.run_id}, and append "
-            'replaces nothing. To replace its rows use write = "merge", or "replace" in mode partition.'
+            f"replaces nothing. If its rows are complete: dataflow mark JOB {load.dataid} READY. "
+            'To replace its rows use write = "merge", or "replace" in mode partition.'
         )
     if _is_missing(session, load.table):
         if not load.is_whole:

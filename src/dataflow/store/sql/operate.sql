@@ -1,9 +1,13 @@
+-- name: begin_token
+-- Nothing if an earlier call used the token; one that is still committing is waited for (PostgreSQL only).
+INSERT INTO verb_token (token, action, answer, at) VALUES (:token, :action, '', $now_at) ON CONFLICT DO NOTHING
+
 -- name: find_token
 -- The answer an earlier call with this token got.
 SELECT answer FROM verb_token WHERE token = :token
 
 -- name: keep_token
-INSERT INTO verb_token (token, action, answer, at) VALUES (:token, :action, :answer, $now_at)
+UPDATE verb_token SET answer = :answer WHERE token = :token
 
 -- name: list_named
 -- The work of a batch with its state, locked.
