@@ -127,7 +127,7 @@ def dataflow(
         (
             "job add x --in bobin --in days",
             BAD,
-            "have one grain, except those mapped latest. If days has no chunks yet: dataflow dataset add",
+            "containing, all or pairs. If days has no chunks yet: dataflow dataset add",
         ),
         ("job add x --in bobin --lease 15s", BAD, "lease 15s is too short for grace 10s"),
         ("job add x --in bobin --lease 5mn", BAD, '--lease "5mn" is not a duration'),
@@ -392,6 +392,7 @@ def test_each_way_a_server_refuses_has_its_own_message(
     monkeypatch.delenv("DATAFLOW_SCHEMA")
     with psycopg.connect(postgres_url) as connection:
         connection.execute("INSERT INTO dataflow.migration VALUES (999, 'from_the_future')")
+        connection.execute("UPDATE dataflow.meta SET value = '999' WHERE key = 'oldest_schema'")
     for line in ("dataset list", "ready bobin 1", "db upgrade"):
         assert "Upgrade DataFlow on this machine" in dataflow.say(line, code=MISMATCH).err
 
