@@ -52,12 +52,32 @@ def test_a_job_on_hold_has_no_outlook(world: World) -> None:
     assert outlook(world, "to_clean") is None
 
 
+def test_no_job_has_an_outlook_while_everything_is_paused(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    world.pause()
+    assert outlook(world, "to_clean") is None
+    world.resume()
+    assert get_outlook(world, "to_clean").work_id is not None
+
+
+def test_the_outlook_says_when_inputs_need_not_be_complete_any_more(world: World) -> None:
+    world.dataset("hours", grain="hourly")
+    world.dataset("days", grain="daily")
+    world.job("sum", ["hours:within by 06:00 then partial"], ["days"], grain="daily")
+    assert get_outlook(world, "sum").deadline_seconds is None
+    world.ready("hours", "2999-01-01T00+00:00")
+    assert (get_outlook(world, "sum").deadline_seconds or 0) > 86400
+    world.ready("hours", "2020-01-01T00+00:00")
+    assert (get_outlook(world, "sum").deadline_seconds or 0) < 0
+
+
 def test_the_outlook_says_when_a_retry_is_due(world: World) -> None:
     world.chain("raw", "clean", retries=3, retry_delay_seconds=60.0)
     world.ready("raw", "1")
     world.do("to_clean", "1", RunOutcome.FAILED)
     wait = get_outlook(world, "to_clean").wait_seconds
-    assert wait is not None and 50 < wait <= 60
+    assert wait is not None and 50 < wait <= 72
 
 
 def test_the_outlook_says_when_a_lease_lapses(world: World) -> None:
