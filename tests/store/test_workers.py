@@ -77,7 +77,7 @@ def test_the_outlook_says_when_a_retry_is_due(world: World) -> None:
     world.ready("raw", "1")
     world.do("to_clean", "1", RunOutcome.FAILED)
     wait = get_outlook(world, "to_clean").wait_seconds
-    assert wait is not None and 50 < wait <= 72
+    assert wait is not None and 40 < wait <= 72
 
 
 def test_the_outlook_says_when_a_lease_lapses(world: World) -> None:
