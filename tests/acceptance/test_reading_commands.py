@@ -292,7 +292,8 @@ def test_chunks_have_a_status_a_version_a_time_and_readers(worked: Flow) -> None
         ("2.0", "FAILED", 0),
         ("3.0", "PENDING", 0),
     ]
-    assert list(found[0]) == ["dataset", "dataid", "status", "version", "modified_at", "readers"]
+    plain = ["dataset", "dataid", "status", "version", "modified_at", "readers"]
+    assert list(found[0]) == [*plain, "partial", "lacked"]
     assert all(ISO.fullmatch(row["modified_at"]) and row["readers"] == [] for row in found)
 
 
@@ -433,6 +434,7 @@ def test_status_counts_and_is_an_exit_code_for_monitoring(worked: Flow) -> None:
         **{"job": "loadbob", "hold": False, "WAITING": 0, "CLAIMABLE": 1, "RUNNING": 0, "DONE": 1},
         **{"FAILED": 1, "INVALID": 0, "HOLD": 0, "oldest": None, "late": False, "due": False, "gone": False},
         **{"overdue": None, "skipped": None, "running": None, "process_gone": False, "quarantined": 0},
+        "asking": None,
     }
     assert found["jobs"][0]["oldest"]["dataid"] == "3.0"
     counts = {row["dataset"]: (row["chunks"], row["not_done"]) for row in found["datasets"]}
