@@ -22,7 +22,6 @@ WRITING_VERBS = frozenset(
         *("acknowledge", "add_intervals", "cancel", "claim", "count_rows", "finish", "finish_and_claim"),
         *("forget_versions", "go_back", "hold", "journal", "make_ready", "mark", "move_version", "pin_ready"),
         *("purge", "register", "renew", "resubmit", "upgrade", "withdraw", "accept", "invalidate", "control"),
-        *("dismiss", "dismiss_lost", "enlist", "set_listening"),
     }
 )
 # These open a writing transaction and leave nothing: one undoes it, one only locks what it reads.

@@ -41,7 +41,8 @@ def spans_of(cell: str) -> list[str]:
     ],
 )
 def test_every_attribute_has_its_row_with_its_default(title: str, base: type) -> None:
-    shown = {name: row[1].strip("`") for row in list_rows(SECTIONS[title]) for name in spans_of(row[0])}
+    rows = [*list_rows(SECTIONS[title]), *list_rows(SECTIONS["Schedule, retries and limits"])]
+    shown = {name: row[1].strip("`") for row in rows for name in spans_of(row[0])}
     assert set(shown) == set(bases.list_attributes(base))
     for name, text in shown.items():
         if hasattr(base, name):

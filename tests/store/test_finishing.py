@@ -207,7 +207,7 @@ def test_a_claim_ends_a_bounded_number_of_waits(world: World) -> None:
         "not_before_clock = first.not_before_clock "
         "FROM (SELECT not_before, not_before_clock FROM work WHERE dataid = '1') AS first"
     )
-    world.advance(60)
+    world.advance(80)
     for left in (101, 0):
         world.take("to_clean")
         assert list(world.states("to_clean").values()).count("WAITING") == left

@@ -9,8 +9,8 @@ import pytest
 
 from dataflow.actions.workers import dismiss_lost, enlist, list_live, listen
 from dataflow.model.record import replace
-from dataflow.model.records import JobOutlook, WorkerEntry
 from dataflow.model.status import RunOutcome
+from dataflow.model.worker_rows import JobOutlook, WorkerEntry
 from tests.store.world import World, make_request
 
 ENTRY = WorkerEntry("00aa11bb22cc33dd", "etl1", "boot-1", 4711, "etl", "dev", "0.1.0", 4, 3)

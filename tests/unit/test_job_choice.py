@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataflow.model.records import JobOutlook
+from dataflow.model.worker_rows import JobOutlook
 from dataflow.service.job_choice import find_next_due, rank
 
 

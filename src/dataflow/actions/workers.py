@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dataflow.model.records import WorkerEntry, WorkerRow
+    from dataflow.model.worker_rows import WorkerEntry, WorkerRow
     from dataflow.store.store import Store
 
     IsDead = Callable[[WorkerRow], bool]
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 def enlist(store: Store, entry: WorkerEntry) -> None:
     """Add a worker to the store, or renew its heartbeat."""
-    store.enlist(entry)
+    store.workers.enlist(entry)
 
 
 def listen(store: Store, name: str, listening: bool) -> None:
     """Have a worker notified of new work, or not."""
-    store.set_listening(name, listening)
+    store.workers.set_listening(name, listening)
 
 
 def dismiss(store: Store, name: str) -> None:
     """Remove a worker that ends."""
-    store.dismiss(name)
+    store.workers.dismiss(name)
 
 
 def dismiss_lost(store: Store, is_dead: IsDead) -> list[WorkerRow]:
@@ -33,7 +33,7 @@ def dismiss_lost(store: Store, is_dead: IsDead) -> list[WorkerRow]:
     found = store.read.list_workers()
     gone = [row.name for row in found if is_dead(row)]
     lost = [row for row in found if row.has_lapsed or row.name in gone]
-    return store.dismiss_lost(lost, gone) if lost else []
+    return store.workers.dismiss_lost(lost, gone) if lost else []
 
 
 def list_live(store: Store, is_dead: IsDead) -> list[WorkerRow]:

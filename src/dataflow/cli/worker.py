@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import argparse
 
     from dataflow.cli.context import Context
-    from dataflow.model.records import WorkerRow
+    from dataflow.model.worker_rows import WorkerRow
     from dataflow.service.request import WorkerRequest
 
 COLUMNS = (

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from dataflow.model.records import JobOutlook
+    from dataflow.model.worker_rows import JobOutlook
 
 
 @record

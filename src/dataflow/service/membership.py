@@ -6,14 +6,14 @@ import os
 
 from dataflow.actions.workers import dismiss, dismiss_lost, enlist, listen
 from dataflow.model.record import replace
-from dataflow.model.records import WorkerEntry
+from dataflow.model.worker_rows import WorkerEntry
 from dataflow.runjob.lock import is_claimant_name, is_dead
 from dataflow.runjob.processes import boottime
 from dataflow.store.leases import boot_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dataflow.model.records import WorkerRow
+    from dataflow.model.worker_rows import WorkerRow
     from dataflow.service.request import WorkerRequest
     from dataflow.store.store import Store
 

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dataflow.model.records import WorkerRow
+    from dataflow.model.worker_rows import WorkerRow
 
 
 @record

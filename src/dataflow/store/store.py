@@ -22,17 +22,15 @@ if TYPE_CHECKING:
         ClaimRequest,
         Dataset,
         Ending,
-        JobOutlook,
         LapsedRun,
         Pin,
         Plan,
         PlanInput,
         PlanOutput,
         Run,
-        WorkerEntry,
-        WorkerRow,
     )
     from dataflow.model.status import WorkState
+    from dataflow.model.worker_rows import JobOutlook
     from dataflow.store.calendars import Addition, DueCalendar
     from dataflow.store.controls import Controls
     from dataflow.store.database import Database, Result, Transaction
@@ -40,6 +38,7 @@ if TYPE_CHECKING:
     from dataflow.store.reader import Reader
     from dataflow.store.version_moves import Place
     from dataflow.store.watching import Watching
+    from dataflow.store.workers import WorkerVerbs
 
     Pair = tuple[str, str]
 
@@ -383,27 +382,12 @@ class Store:
 
         return self.database.read(lambda tx: workers.list_outlooks(tx, job_ids))
 
-    def enlist(self, entry: WorkerEntry) -> None:
-        """Add a worker, or renew its heartbeat."""
-        from dataflow.store import workers  # start-up: only workers need it
+    @property
+    def workers(self) -> WorkerVerbs:
+        """The verbs by which workers join and leave."""
+        from dataflow.store.workers import WorkerVerbs  # start-up: only workers need it
 
-        self.database.write(lambda tx: workers.enlist(tx, entry))
-
-    def set_listening(self, name: str, listening: bool) -> None:
-        """Have a worker notified of new work, or not."""
-        self.database.write(lambda tx: tx.run("worker.listen", name=name, listening=listening))
-
-    def dismiss(self, name: str) -> None:
-        """Remove a worker that ends."""
-        from dataflow.store import workers  # start-up: only workers need it
-
-        self.database.write(lambda tx: workers.dismiss(tx, name))
-
-    def dismiss_lost(self, lost: Sequence[WorkerRow], gone: Sequence[str]) -> list[WorkerRow]:
-        """Remove workers whose heartbeat has lapsed or that are known to be gone; return those removed."""
-        from dataflow.store import workers  # start-up: only workers need it
-
-        return self.database.write(lambda tx: workers.dismiss_lost(tx, lost, gone, self.actor))
+        return WorkerVerbs(self.database, self.actor)
 
     def _once(self, action: str, verb: Callable[[Transaction], Any]) -> Any:
         token = os.urandom(16).hex()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataflow.model.record import names_of
-from dataflow.model.records import JobOutlook, WorkerEntry, WorkerRow, WorkerRun
+from dataflow.model.worker_rows import JobOutlook, WorkerEntry, WorkerRow, WorkerRun
 from dataflow.store.journal import JournalEntry, write_journal
 from dataflow.store.reads import record_from
 
@@ -12,10 +12,34 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from dataflow.store.database import Transaction
+    from dataflow.store.database import Database, Transaction
 
 PATIENCE_SECONDS = 35.0
 """A worker is alive this long after its last heartbeat."""
+
+
+class WorkerVerbs:
+    """The verbs by which workers join and leave; each is one transaction."""
+
+    def __init__(self, database: Database, actor: str) -> None:
+        self._database = database
+        self._actor = actor
+
+    def enlist(self, entry: WorkerEntry) -> None:
+        """Add a worker, or renew its heartbeat."""
+        self._database.write(lambda tx: enlist(tx, entry))
+
+    def set_listening(self, name: str, listening: bool) -> None:
+        """Have a worker notified of new work, or not."""
+        self._database.write(lambda tx: tx.run("worker.listen", name=name, listening=listening))
+
+    def dismiss(self, name: str) -> None:
+        """Remove a worker that ends."""
+        self._database.write(lambda tx: dismiss(tx, name))
+
+    def dismiss_lost(self, lost: Sequence[WorkerRow], gone: Sequence[str]) -> list[WorkerRow]:
+        """Remove workers whose heartbeat has lapsed or that are known to be gone; return those removed."""
+        return self._database.write(lambda tx: dismiss_lost(tx, lost, gone, self._actor))
 
 
 def list_outlooks(tx: Transaction, job_ids: Sequence[int]) -> list[JobOutlook]:
