@@ -101,7 +101,9 @@ def _ask(store: Store, plan: Plan, run: Run, where: tuple[str, str], opened: boo
         answer_valid(inputs),
         answer_safe(plan, run, inputs, opened),
     )
-    newer = store.read.list_newer_snapshots(plan, run.dataid)
+    # start-up: reading from the store is for the few jobs whose dataids share a location
+    overwrites = any(output.dataset.is_overwritten for output in plan.outputs)
+    newer = store.read.list_newer_snapshots(plan, run.dataid) if overwrites else []
     return Prepared(run, plan, inputs, outputs, answers, project_dir, newer[0] if newer else "")
 
 
