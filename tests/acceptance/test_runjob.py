@@ -53,7 +53,9 @@ def test_drain_counts_a_chunk_once_and_its_retries_apart(sqlite_flow: Flow) -> N
     flow.ready("bobin", "1", "2", "3")
     flow.script("loadbob.sh", 'case "$dataid" in 1) ! mkdir tried;; 2) true;; 3) false;; esac')
     done = flow.runjob("--drain", "loadbob.sh", code=1)
-    assert flow.outcomes() == ["FAILED", "DONE", "FAILED", "DONE", "FAILED"]
+    outcomes = flow.outcomes()
+    assert outcomes[:3] == ["FAILED", "DONE", "FAILED"]
+    assert sorted(outcomes[3:]) == ["DONE", "FAILED"]  # which retry comes first is left to chance
     assert "loadbob: 2 chunks done, 1 failed, none left; 2 retries\n" in done.stderr
 
 
