@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 
+import pytest
+
 from tests.acceptance.flow import wait_until
 from tests.service.crew import ONE, RECORDS_JOB, Crew
 
@@ -74,6 +76,7 @@ def test_a_worker_keeps_working_on_a_store_that_a_newer_version_has_upgraded(sql
     assert crew.flow.lines() == ["load 1", "load 2"]
 
 
+@pytest.mark.full
 def test_a_job_that_is_removed_and_registered_again_is_served_again(crew: Crew) -> None:
     crew.declare(ONE)
     crew.flow.script("load.sh", RECORDS_JOB)
