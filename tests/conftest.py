@@ -26,7 +26,7 @@ SHARED = pytest.StashKey[tuple[str, int]]()
 
 ON_SPARK = "on_spark"
 """The file, in the shared folder, that lists the tests on the one shared Spark session."""
-DAILY_FOLDERS = ("acceptance", "actions", "architecture", "docs", "runjob", "service", "store", "unit")
+DAILY_FOLDERS = ("acceptance", "actions", "architecture", "docs", "runjob", "store", "unit")
 DAILY_PIPELINES = ("fetch", "shape")
 LONGEST = ("tests/pipelines/", "tests/docs/test_demo.py")
 
@@ -70,7 +70,7 @@ def _is_daily(item: pytest.Item) -> bool:
         return True
     if folder == "pipelines":
         return rest[0] in DAILY_PIPELINES
-    if folder in ("acceptance", "service") and _is_on_postgres(item):
+    if folder == "acceptance" and _is_on_postgres(item):
         return False
     return folder in DAILY_FOLDERS and not item.get_closest_marker("full")
 

@@ -15,6 +15,7 @@ WAKE_SECONDS = 20.0
 """A generous bound: the machine may be busy. The measured time is printed."""
 
 
+@pytest.mark.daily
 def test_one_worker_drains_a_chain_of_three_jobs(crew: Crew) -> None:
     crew.declare()
     crew.flow.script("step.sh", RECORDS_JOB)
