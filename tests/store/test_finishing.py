@@ -198,9 +198,7 @@ def test_work_that_was_returned_very_often_still_waits(world: World) -> None:
     assert world.work("to_clean", "1").wait_seconds == pytest.approx(600, abs=5)
 
 
-def test_a_claim_ends_a_bounded_number_of_waits(sqlite_world: World) -> None:
-    # Not on PostgreSQL, whose planner may run the bounded query more than once.
-    world = sqlite_world
+def test_a_claim_ends_a_bounded_number_of_waits(world: World) -> None:
     world.chain("raw", "clean", retries=1, retry_delay_seconds=60)
     world.ready("raw", *map(str, range(1, 1102)))
     world.do("to_clean", "1", RunOutcome.FAILED)

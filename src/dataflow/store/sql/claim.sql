@@ -127,14 +127,17 @@ UPDATE work SET reason = :reason WHERE work_id = :work_id
 UPDATE run SET reason = :reason WHERE run_id = :run_id
 
 -- name: promote
--- Work whose wait is over; bounded, so that a claim stays small.
+-- Work whose wait is over; bounded, so that a claim stays small. Materialized, or PostgreSQL may run the bounded query
+-- again and take more.
+WITH due AS MATERIALIZED (
+    SELECT work_id FROM work
+    WHERE job_id = :job_id AND not_before IS NOT NULL
+      AND not_before_clock = $clock_id AND not_before <= $lease_then
+      AND NOT EXISTS (SELECT 1 FROM run r WHERE r.run_id = work.run_id AND $ending)
+    ORDER BY not_before LIMIT 1000 $skip_locked)
 UPDATE work
 SET state = CASE WHEN missing = 0 THEN 'CLAIMABLE' ELSE 'WAITING' END, not_before = NULL, modified_at = $now_at
-WHERE work_id IN (SELECT work_id FROM work
-                  WHERE job_id = :job_id AND not_before IS NOT NULL
-                    AND not_before_clock = $clock_id AND not_before <= $lease_then
-                    AND NOT EXISTS (SELECT 1 FROM run r WHERE r.run_id = work.run_id AND $ending)
-                  ORDER BY not_before LIMIT 1000 $skip_locked)
+WHERE work_id IN (SELECT due.work_id FROM due)
   AND state = 'WAITING'
 
 -- name: end_old_waits
