@@ -101,6 +101,14 @@ def test_a_page_of_flat_rows_converts_each_value_as_if_it_were_alone(body: bytes
     assert set(shaped.new) == keys - {key for key, *_ in MAPPING}
 
 
+def test_a_reason_names_the_type_as_the_mapping_does() -> None:
+    fields = parse_fields([("rate", "numeric")])
+    (shaped,) = Shaper(fields, uuid_as_bytes=True).shape(b'{"results":[{"rate":[]}]}', 1)
+    assert [reject.reason for reject in shaped.rejects] == [
+        "is a list, not numeric; map it as numeric [], or use jsonb"
+    ]
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(pages())
 def test_uuids_as_bytes_are_the_same_uuids(body: bytes) -> None:

@@ -183,7 +183,7 @@ def _in_types(check: Check, by_name: dict[str, Field]) -> Check:
         return check
     kind = by_name[check.column].type
     if kind.name not in _SUITED[check.kind]:
-        raise BadInput(f"check {check} cannot be used with a column of type {kind.sql}")
+        raise BadInput(f"check {check} cannot be used with a column of type {kind.ddl}")
     if check.kind == "fresh":
         return check
     return replace(
@@ -197,7 +197,7 @@ def _in_type(check: Check, field: Field, value: Any) -> Any:
     try:
         return convert(field.type, plain)
     except Unfit as unfit:
-        raise BadInput(f"check {check}: {quoted(str(value))} {unfit}, column {field.type.sql}") from None
+        raise BadInput(f"check {check}: {quoted(str(value))} {unfit}, column {field.type.ddl}") from None
 
 
 _JUDGES: dict[str, Callable[[Check, _Circumstances], Finding]] = {

@@ -52,10 +52,10 @@ def convert(kind: ColumnType, value: object, *, source_is_text: bool = False) ->
         return _to_json_text(value, source_is_text)
     if isinstance(value, list | dict):
         if isinstance(value, list):
-            raise Unfit(f"is a list, not {kind.sql}; map it as {kind.sql} [], or use jsonb")
-        raise Unfit(f"is an object, not {kind.sql}; map a nested field by its path, or use jsonb")
+            raise Unfit(f"is a list, not {kind.ddl}; map it as {kind.ddl} [], or use jsonb")
+        raise Unfit(f"is an object, not {kind.ddl}; map a nested field by its path, or use jsonb")
     if isinstance(value, bytes):
-        raise Unfit(f"is bytes, not {kind.sql}")
+        raise Unfit(f"is bytes, not {kind.ddl}")
     return _CONVERTERS[kind.name](kind, value)
 
 
@@ -65,7 +65,7 @@ def _to_text(kind: ColumnType, value: object) -> str:
     if kind.length is None or len(text) <= kind.length:
         return text
     if text[kind.length :].strip(" "):
-        raise Unfit(f"has {len(text)} characters, more than {kind.sql} holds")
+        raise Unfit(f"has {len(text)} characters, more than {kind.ddl} holds")
     return text[: kind.length]  # PostgreSQL drops surplus spaces, too
 
 
@@ -204,7 +204,7 @@ def _elements(value: object) -> list[object]:
 
 def _number_text(kind: ColumnType, value: object) -> str:
     if isinstance(value, bool):
-        raise Unfit(f"is a boolean, not {kind.sql}")
+        raise Unfit(f"is a boolean, not {kind.ddl}")
     return _json_text(value).strip(_SPACES)
 
 
@@ -225,7 +225,7 @@ def _last_place(number: Decimal) -> int:
 
 def _holding(kind: ColumnType) -> str:
     precision, scale = kind.digits
-    return f"more than {kind.sql} holds" + (
+    return f"more than {kind.ddl} holds" + (
         "" if kind.precision else f" here ({precision} digits, {scale} after)"
     )
 
