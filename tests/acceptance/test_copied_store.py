@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 
+import pytest
+
 from tests.acceptance.flow import wait_until
 from tests.project import Project
 
@@ -42,6 +44,7 @@ def test_a_copied_lock_does_not_make_the_original_look_dead(project: Project) ->
     let_go(project, working)
 
 
+@pytest.mark.full
 def test_a_lease_that_lapses_in_the_copy_does_not_end_the_original(project: Project) -> None:
     copy, working = copy_at_work(project, "10s")
     wait_until(lambda: "DONE" in copy.run("RunJob", "./loadbob.sh").stderr)

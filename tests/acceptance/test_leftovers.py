@@ -58,6 +58,7 @@ def test_a_daemon_of_one_stream_is_left_alone_when_another_ends(sqlite_flow: Flo
     assert flow.lines("state") in (["S"], ["R"])
 
 
+@pytest.mark.full
 def test_dead_orphans_of_a_running_script_are_reaped(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     flow.declare(f"{ONE_JOB}lease = '60s'\n")

@@ -83,7 +83,7 @@ PLACES = ["its child runs on", "its child ends at once", "about to publish"]
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("where", ["here", "elsewhere"])
+@pytest.mark.parametrize("where", ["here", pytest.param("elsewhere", marks=pytest.mark.full)])
 def test_a_run_that_wakes_up_while_another_runs_can_do_nothing(flow: Flow, place: str, where: str) -> None:
     paused, processes = start_paused(flow, place)
     start = flow.start if where == "here" else flow.elsewhere
@@ -100,6 +100,7 @@ def test_a_run_that_wakes_up_while_another_runs_can_do_nothing(flow: Flow, place
     assert published(flow) == ["version 1: run 2"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("place", PLACES)
 def test_a_run_that_wakes_up_after_another_has_ended_can_do_nothing(flow: Flow, place: str) -> None:
     paused, processes = start_paused(flow, place)

@@ -35,7 +35,10 @@ def start_frozen(flow: Flow, declared: str = SHORT_JOB) -> tuple[int, list[int]]
     return child, stopped
 
 
-@pytest.mark.parametrize("how", ["cancelled", "lost", "lost and resubmitted"])
+@pytest.mark.parametrize(
+    "how",
+    ["lost", *(pytest.param(how, marks=pytest.mark.full) for how in ("cancelled", "lost and resubmitted"))],
+)
 def test_the_next_run_of_the_work_ends_it(flow: Flow, how: str) -> None:
     child, stopped = start_frozen(flow)
     if how == "cancelled":

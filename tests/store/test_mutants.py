@@ -157,6 +157,7 @@ def test_the_guard_is_needed(mutant: Mutant) -> None:
     world.close()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mutant", LOCK_MUTANTS, ids=str)
 def test_the_lock_is_needed(mutant: Mutant, postgres_world: World) -> None:
     go_wrong(mutant, postgres_world)

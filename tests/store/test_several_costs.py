@@ -32,6 +32,7 @@ def fill(world: World, dataset: str, dataids: list[str]) -> None:
         world.ready(dataset, *dataids[start : start + 4000])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "mapping", ["hours:within", "hours:within at_least 3", "hours:within by 06:00 then partial"]
 )
@@ -70,6 +71,7 @@ def test_a_chunk_of_a_list_costs_as_much_in_a_long_list_as_in_a_short_one(world:
     assert pages_of_ready(world, "parts", "p5003") <= few + FEW_PAGES
 
 
+@pytest.mark.full
 def test_the_last_hour_of_a_year_costs_as_much_as_the_last_hour_of_a_day(world: World) -> None:
     world.dataset("hours", grain="hourly")
     world.dataset("days", grain="daily")
@@ -85,6 +87,7 @@ def test_the_last_hour_of_a_year_costs_as_much_as_the_last_hour_of_a_day(world: 
     assert world.state("by_year", "2024") == "CLAIMABLE"
 
 
+@pytest.mark.full
 def test_a_claim_costs_as_much_beside_many_deadlines_as_beside_few(world: World) -> None:
     world.dataset("hours", grain="hourly")
     world.dataset("days", grain="daily")
