@@ -113,10 +113,24 @@ def test_a_run_that_reads_wrong_data_is_named_and_makes_nothing_current(made: Fl
     refused = made.dataflow("invalidate", "clean", DAY, check=False)
     assert (refused.returncode, "is being produced by run" in refused.stderr) == (75, True)
     done = made.dataflow("invalidate", "raw", DAY)
-    assert "reads them now. It may finish, but its result is STALE and made again." in done.stderr
+    assert "is reading them. Its result will be STALE and made again." in done.stderr
     (made.path / "go").touch()
     finish(running)
     assert statuses(made) == ["PENDING", "STALE", "STALE"]
+
+
+def test_a_consumer_without_outputs_is_shown_and_redone(made: Flow) -> None:
+    made.dataflow("job", "add", "load", "--in", "report")
+    made.script("load.sh", "true")
+    assert made.runjob("load.sh").returncode == 0
+    (run_id,) = [run.run_id for run in made.runs() if (run.job, run.dataid) == ("load", DAY)]
+    shown = json.loads(made.dataflow("invalidate", "raw", DAY, "--dry-run", "--json").stdout)
+    assert shown["done_without_output"] == [{"run_id": run_id, "job": "load", "dataid": DAY}]
+    assert shown["jobs"] == sorted([*JOBS, "load"])
+    assert f"run {run_id} of load/{DAY}" in made.dataflow("lineage", "raw", DAY, "--down").stdout
+    done = made.dataflow("invalidate", "raw", DAY)
+    assert "1 run without an output read them. Their work will be done again." in done.stderr
+    assert made.states("load")[DAY] == "WAITING"
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,22 @@ CHANGE = [
         "OR w.state = ''",
     ),
     Mutant(
+        "change.done_without_output",
+        "AND w.run_id = i.run_id",
+        change.test_work_without_outputs_that_has_read_other_data_since_is_left_alone,
+    ),
+    Mutant(
+        "change.done_without_output",
+        "AND made.run_id = i.run_id",
+        change.test_work_without_outputs_that_read_a_result_remade_since_is_left_alone,
+    ),
+    Mutant(
+        "change.done_without_output",
+        "SELECT DISTINCT w.job_id",
+        change.test_work_without_outputs_that_read_wrong_data_is_done_again,
+        "SELECT DISTINCT -w.job_id",
+    ),
+    Mutant(
         "change.made_down_the_line",
         "AND (:wrong OR j.on_change <> 'ignore')",
         change.test_staleness_down_the_line_stops_at_a_job_that_ignores_changes,

@@ -416,6 +416,47 @@ def test_wrong_data_of_one_dataid_says_nothing_about_the_others(world: World) ->
     assert (world.status("clean", "1"), world.status("clean", "2")) == ("STALE", "READY")
 
 
+def test_work_without_outputs_that_read_wrong_data_is_done_again(world: World) -> None:
+    made(world)
+    world.job("load", ["raw"], [])
+    world.job("load_report", ["report"], [])
+    world.ready("raw", "2")
+    for name in ("load", "to_clean", "to_report", "load_report"):
+        world.drain(name)
+    world.invalidate("raw", "1")
+    assert (world.state("load", "1"), world.state("load_report", "1")) == ("WAITING", "WAITING")
+    assert (world.state("load", "2"), world.state("load_report", "2")) == ("DONE", "DONE")
+    world.ready("raw", "1")
+    assert [world.drain(name) for name in ("load", "to_clean", "to_report", "load_report")] == [["1"]] * 4
+
+
+def test_work_without_outputs_that_has_read_other_data_since_is_left_alone(world: World) -> None:
+    world.dataset("raw")
+    world.dataset("other")
+    world.job("load", ["raw"], [])
+    world.ready("raw", "1")
+    world.do("load")
+    world.job("load", ["other"], [])
+    world.ready("other", "1")
+    world.resubmit("load", "1")
+    world.do("load")
+    world.invalidate("raw", "1")
+    assert world.state("load", "1") == "DONE"
+
+
+def test_work_without_outputs_that_read_a_result_remade_since_is_left_alone(world: World) -> None:
+    made(world)
+    world.dataset("other")
+    world.job("to_clean", ["other"], ["clean"])
+    world.ready("other", "1")
+    world.resubmit("to_clean", "1")
+    world.do("to_clean")
+    world.job("load", ["clean"], [])
+    world.do("load")
+    world.invalidate("raw", "1")
+    assert world.state("load", "1") == "DONE"
+
+
 def test_wrong_data_of_a_job_is_produced_again(world: World) -> None:
     made(world)
     assert world.invalidate("clean", "1") == 1

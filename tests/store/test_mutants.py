@@ -62,6 +62,8 @@ HARMLESS = {
     ("publish.clean_place", "dirty_run_id IS NOT NULL"): "names the index",
     ("change.made_down_the_line", "reached.job_id > 0"): "leaves out what it started from",
     ("change.made_down_the_line", "run.run_id = i.run_id"): "a join",
+    ("change.done_without_output", "run.run_id = i.run_id"): "a join",
+    ("change.done_without_output", "w.state = 'DONE'"): "the states are read again before the move",
     ("several.promote", "run_id = 0"): "only decides from when its age counts",
     ("outbox.take", "state = 'due'"): "next_due has asked, and holds the row",
 }

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataflow.actions.dataset_rules import refuse_automatic
 from dataflow.actions.make_ready import batches_of, in_batches
 from dataflow.actions.names import get_dataset
-from dataflow.actions.selection import MANY
-from dataflow.errors import Conflict, UnknownName
+from dataflow.errors import UnknownName
 from dataflow.model.dataid import canonical_dataid, refuse_backwards, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.record import record
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from dataflow.model.records import Dataset, Plan
-    from dataflow.store.lineage_reads import LineageChunk, LiveReader, PublishedId
+    from dataflow.store.lineage_reads import LineageChunk, PublishedId, Reader
     from dataflow.store.store import Store
 
 
@@ -25,9 +24,9 @@ if TYPE_CHECKING:
 class WrongData:
     """The chunks that were found to be wrong, and who is affected.
 
-    `chunks` are they and all current results made from them; `running` are the runs at work that read any of
-    these, `jobs` the jobs of all these runs. `producer` makes the wrong chunks again; None: they come from
-    outside.
+    `chunks` are they and all current results made from them; `readers` are the runs that read any of these
+    and are at work, or done without an output. `jobs` are the jobs of all these runs. `producer` makes the
+    wrong chunks again; None: they come from outside.
     """
 
     dataset_id: int
@@ -35,7 +34,7 @@ class WrongData:
     producer: Plan | None
     named: tuple[PublishedId, ...]
     chunks: tuple[LineageChunk, ...]
-    running: tuple[LiveReader, ...]
+    readers: tuple[Reader, ...]
     jobs: tuple[str, ...]
 
 
@@ -79,9 +78,9 @@ def invalidate(
 ) -> int:
     """Withdraw wrong chunks and redo all that was made from them; return how many chunks changed.
 
-    A repeat changes nothing. Each batch is one transaction and one line of the journal.
+    Conflict if a run is producing one of them. A repeat changes nothing. Each batch is one transaction and
+    one line of the journal.
     """
-    _refuse_running(store, found)
     pairs = [(one.dataid, one.sort_key) for one in found.named]
     batches = [pairs[start : start + BULK_BATCH] for start in range(0, len(pairs), BULK_BATCH)]
     dataset = (found.dataset_id, found.dataset)
@@ -101,22 +100,9 @@ def _affected(store: Store, dataset_id: int, dataset: Dataset, named: list[Publi
     made = store.read.list_made_from(first)
     ids = list(dict.fromkeys([*first, *(one.chunk_id for one in made)]))
     chunks = {one.chunk_id: one for one in store.read.list_lineage_chunks(ids)}
-    running = store.read.list_live_readers(ids)
+    readers = store.read.list_readers(ids)
     name = store.read.find_producer(dataset_id)
     producer = store.find_plan(name) if name else None
-    jobs = sorted({one.job for one in made} | {one.job for one in running})
+    jobs = sorted({one.job for one in made} | {one.job for one in readers})
     in_order = tuple([chunks[chunk_id] for chunk_id in ids if chunk_id in chunks])
-    return WrongData(dataset_id, dataset.name, producer, tuple(named), in_order, tuple(running), tuple(jobs))
-
-
-def _refuse_running(store: Store, found: WrongData) -> None:
-    """Raise Conflict if a run may be writing one of the chunks."""
-    if found.producer is None:
-        return
-    dataids = {one.dataid for one in found.named}
-    for run in store.read.list_runs(MANY, job=found.producer.job.name, outcome="RUNNING"):
-        if run.dataid in dataids:
-            raise Conflict(
-                f"{found.dataset}/{run.dataid} is being produced by run {run.run_id} of {run.job} on "
-                f"{run.host}; nothing was changed. Wait for it, or: dataflow cancel {run.run_id}"
-            )
+    return WrongData(dataset_id, dataset.name, producer, tuple(named), in_order, tuple(readers), tuple(jobs))

@@ -116,7 +116,7 @@ def trace_chunk(
 
 
 def nearest(lineage: Lineage, directions: Sequence[str], steps: int = 0) -> Lineage:
-    """Return the part of a graph that can be reached from its roots in so many steps; 0 for any number."""
+    """Return the part of a graph that can be reached from its roots in `steps` steps; 0 for any number."""
     kept: dict[Edge, None] = {}
     for direction in directions:
         leading = lineage.leading(direction)
@@ -156,7 +156,7 @@ class _ChunkGraph:
         self._describe_others()
 
     def add_down(self, chunk_id: int) -> None:
-        """Add what was made from a chunk in any of its versions, and the runs at work on it."""
+        """Add what was made from a chunk in any of its versions, and the runs that read it so far."""
         made = self._store.read.list_made_from([chunk_id])
         current = dict([self._root]) | {row.chunk_id: row.version for row in made}
         for row in made:
@@ -164,9 +164,9 @@ class _ChunkGraph:
             self._add_read(row.run_id, row.input_id, row.input_version, current)
             self._edges[row.run_id, (row.chunk_id, row.version)] = ""
             self._versions[row.chunk_id, row.version] = row.run_id
-        for live in self._store.read.list_live_readers(sorted(current)):
-            self._add_run(live.run_id, live.job, live.dataid, at_work=True)
-            self._add_read(live.run_id, live.input_id, live.input_version, current)
+        for reader in self._store.read.list_readers(sorted(current)):
+            self._add_run(reader.run_id, reader.job, reader.dataid, reader.is_at_work)
+            self._add_read(reader.run_id, reader.input_id, reader.input_version, current)
 
     def finish(self) -> Lineage:
         """Return the graph, with what is published of each chunk now."""

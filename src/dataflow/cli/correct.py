@@ -82,14 +82,15 @@ def as_record(found: WrongData) -> dict[str, Any]:
         "dataset": found.dataset,
         "dataids": [one.dataid for one in found.named],
         "affected": [pick(chunk, *COLUMNS) for chunk in found.chunks],
-        "running": [
-            {"run_id": run_id, "job": job, "dataid": dataid}
-            for run_id, job, dataid in dict.fromkeys(
-                (one.run_id, one.job, one.dataid) for one in found.running
-            )
-        ],
+        "running": _list_runs(found, at_work=True),
+        "done_without_output": _list_runs(found, at_work=False),
         "jobs": list(found.jobs),
     }
+
+
+def _list_runs(found: WrongData, at_work: bool) -> list[dict[str, Any]]:
+    runs = {one.run_id: one for one in found.readers if one.is_at_work is at_work}
+    return [pick(one, "run_id", "job", "dataid") for one in runs.values()]
 
 
 def _show(found: WrongData, context: Context) -> None:
@@ -99,8 +100,11 @@ def _show(found: WrongData, context: Context) -> None:
         f"{counted(len(found.named), 'chunk')} of {found.dataset}; {counted(made, 'result')} made from them"
         f"{', by ' if found.jobs else ''}{', '.join(found.jobs)}."
     )
-    for run_id in dict.fromkeys(one.run_id for one in found.running):
-        context.say(f"Run {run_id} reads them now. It may finish, but its result is STALE and made again.")
+    for run in _list_runs(found, at_work=True):
+        context.say(f"Run {run['run_id']} is reading them. Its result will be STALE and made again.")
+    done = len(_list_runs(found, at_work=False))
+    if done:
+        context.say(f"{counted(done, 'run')} without an output read them. Their work will be done again.")
 
 
 def _next(found: WrongData) -> str:

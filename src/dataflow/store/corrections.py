@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataflow import errors
 from dataflow.model.record import replace
 from dataflow.model.status import FINAL, WorkState
-from dataflow.store import consumers
+from dataflow.store import consumers, staleness
 from dataflow.store.consumers import ChunkChange, do_again, to_work
 from dataflow.store.journal import JournalEntry, write_journal
 from dataflow.store.operator_moves import list_named, write_move
@@ -123,6 +123,7 @@ def invalidate(
     were_ready = {dataid for dataid, was_ready in rows if was_ready}
     lost = [pair for pair in pairs if pair[0] in were_ready]
     consumers.chunks_changed(tx, dataset_id, ChunkChange(lost=lost, wrong=pairs))
+    staleness.redo_readers(tx, ids)
     again = [dataid for dataid, state, _ in works if dataid in withdrawn or state in FINAL]
     if plan is not None and again:
         do_again(tx, to_work(plan.job_id, again), mover.reason("invalidated"), resubmitted=True)
@@ -138,6 +139,6 @@ def _refuse_writing(plan: Plan, dataset: str, works: Iterable[Row]) -> None:
     for dataid, state, run_id in works:
         if state == WorkState.RUNNING:
             raise errors.Conflict(
-                f"{dataset}/{dataid} is being produced by run {run_id} of {plan.job.name}; nothing was "
-                f"changed. Wait for it, or: dataflow cancel {run_id}"
+                f"{dataset}/{dataid} is being produced by run {run_id} of {plan.job.name} and was not "
+                f"invalidated. Wait for it, or: dataflow cancel {run_id}. Then repeat the command."
             )

@@ -70,14 +70,15 @@ class ReadBy:
 
 
 @record
-class LiveReader:
-    """A run at work, and a version of a chunk that it reads."""
+class Reader:
+    """A run that is at work, or done without an output, and a version of a chunk that it read."""
 
     run_id: int
     job: str
     dataid: str
     input_id: int
     input_version: int
+    is_at_work: bool
 
 
 @record
@@ -125,10 +126,10 @@ class LineageReads(Reads):
         rows = self._read(lambda tx: tx.rows("lineage.read_by", **tx.ids(run_ids)))
         return [record_from(ReadBy, row) for row in rows]
 
-    def list_live_readers(self, chunk_ids: Sequence[int]) -> list[LiveReader]:
-        """Return the runs at work that read any of these chunks."""
-        rows = self._read(lambda tx: tx.rows("lineage.live_readers", **tx.ids(chunk_ids)))
-        return [record_from(LiveReader, row) for row in rows]
+    def list_readers(self, chunk_ids: Sequence[int]) -> list[Reader]:
+        """Return the runs that read any of these chunks and are at work, or done without an output."""
+        rows = self._read(lambda tx: tx.rows("lineage.readers", **tx.ids(chunk_ids)))
+        return [record_from(Reader, row) for row in rows]
 
     def list_changed_pins(self, run_id: int) -> list[ChangedPin]:
         """Return what a run read that has changed since."""

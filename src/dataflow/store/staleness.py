@@ -68,6 +68,15 @@ def outdate(tx: Transaction, dataset_id: int, change: ChunkChange, needing: Sequ
     _pass_on(tx, ids, wrong)
 
 
+def redo_readers(tx: Transaction, wrong: Sequence[int]) -> None:
+    """Have work without outputs done again that read wrong chunks, or what was made from them."""
+    query = "change.done_without_output"
+    found = [(job_id, dataid) for job_id, dataid in tx.rows(query, **tx.ids(wrong))]
+    if found:
+        _lock(tx, found)  # what is no longer DONE with these chunks by then is left alone
+        _redo(tx, [(job_id, dataid) for job_id, dataid in tx.rows(query, **tx.ids(wrong))], WRONG, DONE)
+
+
 def _find_readers(tx: Transaction, dataset_id: int, change: ChunkChange, called: Sequence[Work]) -> Readers:
     made: list[Row] = []
     tried: list[Row] = []

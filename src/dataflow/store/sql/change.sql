@@ -24,6 +24,23 @@ WHERE w.state IN ('FAILED', 'INVALID')
       SELECT 1 FROM job_output o JOIN chunk made ON made.dataset_id = o.dataset_id AND made.dataid = w.dataid
       WHERE o.job_id = w.job_id AND made.run_id IS NOT NULL)
 
+-- name: done_without_output
+-- Work without outputs that is done with some wrong chunks, or with what was made from them.
+WITH RECURSIVE reached (chunk_id) AS (
+    SELECT ids.id FROM $ids
+    UNION
+    SELECT made.chunk_id
+    FROM reached
+    JOIN run_input i ON i.chunk_id = reached.chunk_id
+    JOIN job_output o ON o.job_id = (SELECT run.job_id FROM run WHERE run.run_id = i.run_id)
+    JOIN chunk made ON made.dataset_id = o.dataset_id AND made.run_id = i.run_id
+                   AND made.dataid = (SELECT run.dataid FROM run WHERE run.run_id = i.run_id))
+SELECT DISTINCT w.job_id, w.dataid
+FROM reached
+JOIN run_input i ON i.chunk_id = reached.chunk_id
+JOIN work w ON w.work_id = (SELECT run.work_id FROM run WHERE run.run_id = i.run_id) AND w.run_id = i.run_id
+WHERE w.state = 'DONE' AND NOT EXISTS (SELECT 1 FROM job_output o WHERE o.job_id = w.job_id)
+
 -- name: states_of
 -- The states of some work.
 SELECT w.job_id, w.dataid, w.state FROM $calls

@@ -65,12 +65,14 @@ JOIN run_input i ON i.run_id = r.run_id
 JOIN chunk c ON c.chunk_id = i.chunk_id
 ORDER BY r.run_id, i.position, c.sort_key
 
--- name: live_readers
--- Runs at work that read some chunks.
-SELECT DISTINCT r.run_id, r.job, r.dataid, i.chunk_id, i.version
+-- name: readers
+-- Runs that read some chunks and that no published result speaks for: at work, or done without an output.
+SELECT DISTINCT r.run_id, r.job, r.dataid, i.chunk_id, i.version, r.ended_at IS NULL
 FROM run_input i JOIN run r ON r.run_id = i.run_id
 WHERE i.chunk_id IN (SELECT ids.id FROM $ids)
-  AND i.run_id IN (SELECT live.run_id FROM run live WHERE live.ended_at IS NULL)
+  AND (r.ended_at IS NULL OR EXISTS (
+       SELECT 1 FROM work w WHERE w.work_id = r.work_id AND w.run_id = r.run_id AND w.state = 'DONE'
+         AND NOT EXISTS (SELECT 1 FROM job_output o WHERE o.job_id = w.job_id)))
 ORDER BY r.run_id
 
 -- name: changed_pins
