@@ -49,7 +49,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def scale_job(args: argparse.Namespace, context: Context) -> None:
-    """Sets how many runs of a job may be at work at a time. Running work continues."""
+    """Sets how many runs of a job may run at a time. Running work continues."""
     plan = context.get_plan(args.job)
     before = scale(context.store, plan, args.number, args.why)
     after = _limit(args.number)
@@ -85,7 +85,7 @@ def _say_if_declared(context: Context, plan: Plan, number: int) -> None:
 
 
 def pause(args: argparse.Namespace, context: Context) -> None:
-    """Starts no more work of a job, or of any job. Running work continues; `dataflow force` still works."""
+    """Pauses one job, or all jobs. Running work continues; `dataflow force` still works."""
     if args.job is not None:
         count = hold(context.store, context.get_plan(args.job), None, args.why)
         again = shell("dataflow", "resume", args.job)
@@ -124,7 +124,7 @@ def resume(args: argparse.Namespace, context: Context) -> None:
 
 
 def set_size(args: argparse.Namespace, context: Context) -> None:
-    """Creates a pool or changes its size: how many runs of all its jobs may be at work at a time."""
+    """Creates a pool or changes its size: how many runs of all its jobs may run at a time."""
     before = set_pool(context.store, args.name, args.size)
     if before == args.size:
         context.say(f"Pool {args.name} already has size {args.size}; nothing changed.")

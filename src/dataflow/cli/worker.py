@@ -38,7 +38,7 @@ def add_parser(commands: Commands) -> None:
         cores = os.cpu_count() or 1
         parser.add_argument("-j", dest="streams", type=count, default=cores, metavar="N", help=STREAMS)
         parser.add_argument(
-            "--jobs", nargs="+", default=[], metavar="GLOB", help="only jobs with these names"
+            "--jobs", nargs="+", default=[], metavar="GLOB", help="only jobs whose names match"
         )
         if word == "worker":
             help_text = "end when nothing is left to do, with exit code 1 if a run failed"
