@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from dataflow.actions.register import add_dataset
+from dataflow.config.settings import load_config
+from dataflow.model.record import replace
 from dataflow.model.records import Dataset
 from dataflow.runjob.environment import own_secrets
 from dataflow.secrets.cipher import encrypt
@@ -45,10 +47,51 @@ def test_the_password_that_opens_the_store_is_kept_from_the_child(postgres_flow:
     assert "DATAFLOW_STORE" not in done.stdout
 
 
-def test_pgpassword_is_passed_on_when_the_store_is_a_file() -> None:
+def test_pgpassword_is_passed_on_when_the_store_is_a_file(tmp_path: Path) -> None:
     environ = {"PGPASSWORD": "mine", "PASSKEY": "ours"}
-    assert own_secrets(environ, "sqlite:///x.db") == {"PASSKEY": "ours"}
-    assert own_secrets(environ, "postgresql://h/d") == environ
+    config = load_config(str(tmp_path), {})
+    assert own_secrets(environ, config) == {"PASSKEY": "ours"}
+    assert own_secrets(environ, replace(config, store_url="postgresql://h/d")) == environ
+
+
+CHANNELS = """
+[notify.team]
+kind = "slack"
+url_variable = "TEAM_URL"
+[notify.mail]
+kind = "email"
+host = "127.0.0.1"
+username = "etl"
+password_variable = "MAIL_WORD"
+from = "etl@example.com"
+to = ["ops@example.com"]
+[notify.hook]
+kind = "webhook"
+url = "http://127.0.0.1:9/"
+secret_variable = "HOOK_KEY"
+[connection.warehouse]
+host = "nowhere"
+password_variable = "WAREHOUSE_WORD"
+"""
+
+
+def test_the_secrets_of_channels_are_kept_from_the_child(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare()
+    flow.ready("bobin", "1")
+    (flow.path / "dataflow.toml").write_text(CHANNELS)
+    flow.script("loadbob.sh", "env; env > given; echo sup3r-mail")
+    own = {
+        "TEAM_URL": "http://127.0.0.1:9/services/sup3r-team",
+        "MAIL_WORD": "sup3r-mail",
+        "HOOK_KEY": "whsec_c3VwM3ItaG9vaw==",
+    }
+    done = flow.runjob("./loadbob.sh", env=own | {"WAREHOUSE_WORD": "sup3r-warehouse"})
+    given = (flow.path / "given").read_text()
+    assert "dataid=1" in given and not any(name in given for name in own)
+    assert "WAREHOUSE_WORD=sup3r-warehouse" in given  # scripts may need it
+    assert "WAREHOUSE_WORD=***" in log_text(flow)
+    assert "sup3r" not in done.stdout + done.stderr + log_text(flow)
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgresql+psycopg2"])

@@ -83,6 +83,8 @@ class Declarations:
         self.checks: dict[str, tuple[str, ...]] = {}
         self.environments: dict[str, dict[str, str]] = {}
         self.commands: dict[str, tuple[str, ...]] = {}
+        self.channel_variables: tuple[str, ...] = ()
+        self.connection_variables: tuple[str, ...] = ()
 
 
 def read_declarations(paths: list[str]) -> Declarations:
@@ -110,8 +112,23 @@ def read_project_file(path: str, problems: Problems) -> tuple[dict[str, str], De
     """Return the settings and declarations of a project file and note all problems."""
     document = load_toml(path, problems)
     declared = read_tables(path, document, problems)
+    declared.channel_variables = _list_named_variables(document.get("notify"))
+    declared.connection_variables = _list_named_variables(document.get("connection"))
     given = {key: document[key] for key in SETTINGS if key in document}
     return _read_values(f"{path}: ", given, dict.fromkeys(SETTINGS, fields.read_name), problems), declared
+
+
+def _list_named_variables(tables: object) -> tuple[str, ...]:
+    """Return the variables that channels or connections read secrets from; others check these tables."""
+    found = (
+        [table for table in tables.values() if isinstance(table, dict)] if isinstance(tables, dict) else []
+    )
+    return tuple(
+        value
+        for table in found
+        for key, value in table.items()
+        if key.endswith("_variable") and isinstance(value, str)
+    )
 
 
 def read_tables(path: str, document: dict[str, Any], problems: Problems) -> Declarations:

@@ -101,7 +101,8 @@ class Sender:
 
 def make_senders(channels: Sequence[Channel], place: Place) -> tuple[list[Sender], list[str]]:
     """Return the channels that can send from this machine, and what is wrong with the others."""
-    known = KnownSecrets(*own_secrets(place.environ, place.config.store_url).values())
+    hidden = own_secrets(place.environ, place.config)
+    known = KnownSecrets(*hidden.values())
     known.add(place.config.passkey, place.config.store_password)
     variables = {
         name
@@ -109,7 +110,7 @@ def make_senders(channels: Sequence[Channel], place: Place) -> tuple[list[Sender
         for name in (one.url_variable, one.secret_variable, one.password_variable)
         if name
     }
-    hidden = own_secrets(place.environ, place.config.store_url) | dict.fromkeys(variables, "")
+    hidden |= dict.fromkeys(variables, "")  # dataflow.toml may have changed since the configuration was read
     place = replace(place, environment=inherited_environment(place.environ, hidden, {}))
     senders, problems = [], []
     for channel in channels:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from dataflow.actions.prepare import Prepared
+    from dataflow.config.settings import Config
     from dataflow.runjob.request import Face, JobRequest
 
 
@@ -62,9 +63,10 @@ def make_given(request: JobRequest, plan: Plan, face: Face) -> Given:
 
     Secrets of others in our environment are passed on, because scripts may need them, and redacted.
     """
-    secrets = own_secrets(request.environ, request.config.store_url)
+    config = request.config
+    secrets = own_secrets(request.environ, config)
     passwords = open_passwords(plan, face.passphrase)
-    local = request.config.environments.get(plan.job.name, {})
+    local = config.environments.get(plan.job.name, {})
     environ = {} if request.clean_env else request.environ
     places = [place for item in plan.datasets for place in (item.location, f"x://{item.hostname}")]
     signed = [secret for place in places for secret in list_location_secrets(place)]
@@ -77,7 +79,8 @@ def make_given(request: JobRequest, plan: Plan, face: Face) -> Given:
     ]
     inherited = inherited_environment(environ, secrets, local)
     # Nobody has refused those that are too short to be redacted.
-    others = [secret for secret in list_secrets(inherited) if len(secret) >= SHORTEST_GUESSED]
+    known = [*list_secrets(inherited), *(inherited.get(name, "") for name in config.connection_variables)]
+    others = [secret for secret in known if len(secret) >= SHORTEST_GUESSED]
     hidden = (*passwords.values(), *secrets.values(), *others, *signed, *face.list_secrets())
     return Given(inherited, passwords, Redactor(hidden), hidden)
 
@@ -92,13 +95,13 @@ def open_passwords(plan: Plan, passphrase: Callable[[], str]) -> dict[str, str]:
     return {name: decrypt(record, passphrase(), f"dataset:{name}") for name, record in records.items()}
 
 
-def own_secrets(environ: Mapping[str, str], store_url: str) -> dict[str, str]:
+def own_secrets(environ: Mapping[str, str], config: Config) -> dict[str, str]:
     """Return the variables of our own environment that hold DataFlow's secrets, and the secret in each.
 
     They include what an outer RunJob gave its run, which runs started inside it must not see.
     """
-    names = ["PASSKEY", *environ.get(SECRET_NAMES, "").split(",")]
-    if not store_url.startswith("sqlite:"):
+    names = ["PASSKEY", *environ.get(SECRET_NAMES, "").split(","), *config.channel_variables]
+    if not config.store_url.startswith("sqlite:"):
         names.append("PGPASSWORD")
     found = {name: environ[name] for name in names if environ.get(name)}
     for name in environ:

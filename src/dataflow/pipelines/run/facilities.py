@@ -105,7 +105,7 @@ class Facilities:
         self.settings = settings
         self.environ = settings.environ
         self.constants = constants  # for templates
-        settings.secrets.add(*own_secrets(settings.environ, config.store_url).values())
+        settings.secrets.add(*own_secrets(settings.environ, config).values())
         self.staging = StagingFolders(config.project_dir, store.read.get_store_id())
         self._equip(store, progress, SharedSession(config.log_dir))
 
