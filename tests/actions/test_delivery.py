@@ -349,7 +349,7 @@ def test_a_channel_stuck_where_no_time_limit_reaches_is_given_up_and_the_others_
     assert [(one.channel, one.error) for one in outcomes] == [("ops", ""), ("lost", "no answer within 0.5 s")]
 
 
-def test_a_notifier_in_a_thread_tells_of_news_and_ends_although_a_channel_hangs(
+def test_a_notifier_in_a_thread_tells_of_news_and_ends_at_once_if_it_must(
     world: World, tmp_path: Path
 ) -> None:
     world.chain("orders", "totals")
@@ -368,9 +368,9 @@ def test_a_notifier_in_a_thread_tells_of_news_and_ends_although_a_channel_hangs(
         while not (receiver.posts and hanging.posts and told) and time.monotonic() < until:
             time.sleep(0.01)
         begin = time.monotonic()
-        notifier.stop(10)
+        notifier.stop(lambda: True)
         assert time.monotonic() - begin < 9
-    assert told == ["Sent to ops: failed to_totals (opened)."]
+        assert told == ["Sent to ops: failed to_totals (opened)."]
 
 
 def test_a_notifier_waits_for_a_store_that_is_gone(sqlite_world: World, tmp_path: Path) -> None:
@@ -384,5 +384,30 @@ def test_a_notifier_waits_for_a_store_that_is_gone(sqlite_world: World, tmp_path
     until = time.monotonic() + 60
     while not told and time.monotonic() < until:
         time.sleep(0.01)
-    notifier.stop(10)
+    notifier.stop()
     assert told == ["The store does not answer."]
+
+
+@pytest.mark.parametrize("is_being_sent", [True, False])
+def test_a_notifier_that_ends_first_records_what_it_sends(
+    world: World, tmp_path: Path, is_being_sent: bool
+) -> None:
+    world.chain("orders", "totals")
+    world.ready("orders", "a")
+    with WebhookReceiver() as receiver:
+        receiver.let_go.clear()
+        (tmp_path / "dataflow.toml").write_text(f'[notify.ops]\nkind = "webhook"\nurl = "{receiver.url}"\n')
+        place = Place(load_config(str(tmp_path), {}), {}, str)
+        told: list[str] = []
+        notifier = Notifier(world.store.separate, place, told.append)
+        notifier.start()
+        until = time.monotonic() + 60
+        while not world.store.watching.list_channels() and time.monotonic() < until:
+            time.sleep(0.01)
+        world.do("to_totals", "a", RunOutcome.FAILED, final=True)
+        while is_being_sent and not receiver.posts and time.monotonic() < until:
+            time.sleep(0.01)
+        threading.Timer(3.0, receiver.let_go.set).start()
+        notifier.stop(looks_last=not is_being_sent)
+    assert told == ["Sent to ops: failed to_totals (opened)."]
+    assert len(receiver.posts) == 1

@@ -120,12 +120,10 @@ def read_project_file(path: str, problems: Problems) -> tuple[dict[str, str], De
 
 def _list_named_variables(tables: object) -> tuple[str, ...]:
     """Return the variables that channels or connections read secrets from; others check these tables."""
-    found = (
-        [table for table in tables.values() if isinstance(table, dict)] if isinstance(tables, dict) else []
-    )
     return tuple(
         value
-        for table in found
+        for table in (tables.values() if isinstance(tables, dict) else ())
+        if isinstance(table, dict)
         for key, value in table.items()
         if key.endswith("_variable") and isinstance(value, str)
     )

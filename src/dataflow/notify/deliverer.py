@@ -70,6 +70,16 @@ class Deliverer:
     def step(self, patience_seconds: float) -> list[Outcome]:
         """Start what is due and record what has ended, waiting for that at most this long."""
         self._start_due()
+        return self._wait(patience_seconds)
+
+    def finish(self) -> list[Outcome]:
+        """Record what is being sent, and start nothing more."""
+        outcomes: list[Outcome] = []
+        while self._active:
+            outcomes += self._wait(1.0)
+        return outcomes
+
+    def _wait(self, patience_seconds: float) -> list[Outcome]:
         outcomes = []
         if self._active:
             nearest = min(one.until for one in self._active.values()) - time.monotonic()

@@ -6,9 +6,9 @@ import threading
 import time
 
 from dataflow.actions.incidents import watch_clocks
-from dataflow.config.channels import find_channels
+from dataflow.config.channels import LONGEST_TIMEOUT_SECONDS, find_channels
 from dataflow.errors import StoreError
-from dataflow.notify.deliverer import Deliverer
+from dataflow.notify.deliverer import GRACE_SECONDS, Deliverer
 from dataflow.notify.senders import make_senders
 
 TYPE_CHECKING = False
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 60.0
 PAUSE_SECONDS = 1.0
 STORE_PAUSE_SECONDS = 5.0
+PATIENCE_SECONDS = LONGEST_TIMEOUT_SECONDS + GRACE_SECONDS
+"""How long a message that is being sent may take."""
 
 
 class Notifier:
@@ -46,6 +48,7 @@ class Notifier:
         self._tell = tell
         self._quiet = quiet
         self._stopping = threading.Event()
+        self._looks_last = False
         self._thread: threading.Thread | None = None
         self._problems: tuple[str, ...] = ()
 
@@ -54,11 +57,18 @@ class Notifier:
         self._thread = threading.Thread(target=self.run, name="notifier", daemon=True)
         self._thread.start()
 
-    def stop(self, patience_seconds: float = 2.0) -> None:
-        """End; what is being sent is not waited for longer than this, and is tried again by somebody."""
+    def stop(self, hurries: Callable[[], bool] = lambda: False, looks_last: bool = False) -> None:
+        """End once what is being sent has been recorded, or somebody sends it again; now if it `hurries`.
+
+        With `looks_last`, what is due now is sent first: nobody may come after this process.
+        """
+        self._looks_last = looks_last
         self.request_stop()
-        if self._thread is not None:
-            self._thread.join(patience_seconds)
+        until = time.monotonic() + PATIENCE_SECONDS
+        while self._thread is not None and self._thread.is_alive():
+            if hurries() or time.monotonic() >= until:
+                break
+            self._thread.join(0.1)
 
     def request_stop(self) -> None:
         """Have `run` return soon."""
@@ -94,11 +104,19 @@ class Notifier:
                 for problem in self._problems:
                     if problem not in told:
                         self._tell(problem)
-            for outcome in deliverer.step(PAUSE_SECONDS):
-                if outcome.error or not self._quiet:
-                    self._tell(describe(outcome))
+            self._tell_of(deliverer.step(PAUSE_SECONDS))
             if not deliverer.is_active:
                 self._stopping.wait(PAUSE_SECONDS)
+        if self._looks_last:
+            deliverer = deliverer or self._make(store)
+            self._tell_of(deliverer.step(PAUSE_SECONDS))
+        if deliverer is not None:
+            self._tell_of(deliverer.finish())
+
+    def _tell_of(self, outcomes: list[Outcome]) -> None:
+        for outcome in outcomes:
+            if outcome.error or not self._quiet:
+                self._tell(describe(outcome))
 
     def _make(self, store: Store) -> Deliverer:
         found = find_channels(self._place.config.project_dir)

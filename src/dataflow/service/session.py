@@ -99,7 +99,7 @@ def _work(
         lock.leave_file()
         raise
     finally:
-        notifier.stop()
+        notifier.stop(lambda: worker.signals.stops_work, looks_last=request.until_idle)
         messages.flush(1.0)
     if worker.signals.stops_work:
         return INTERRUPTED + worker.signal
