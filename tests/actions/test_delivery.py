@@ -15,9 +15,11 @@ from typing import Any
 
 import pytest
 
+from dataflow.actions.register import add_dataset
 from dataflow.config.channels import Channel
 from dataflow.config.settings import load_config
 from dataflow.errors import StoreUnreachable
+from dataflow.model.records import Dataset
 from dataflow.model.status import RunOutcome
 from dataflow.notify.deliverer import Deliverer, Outcome, _delay_after
 from dataflow.notify.notifier import Notifier
@@ -386,6 +388,31 @@ def test_a_notifier_waits_for_a_store_that_is_gone(sqlite_world: World, tmp_path
         time.sleep(0.01)
     notifier.stop()
     assert told == ["The store does not answer."]
+
+
+def test_a_channel_that_hangs_does_not_keep_a_notifier_from_looking_at_the_clocks(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dataflow.notify.notifier.LOOK_SECONDS", 0.5)
+    fail(world, "a")
+    with WebhookReceiver() as hanging:
+        hanging.let_go.clear()
+        channel = f'[notify.slow]\nkind = "webhook"\nurl = "{hanging.url}"\ntimeout = "60s"\n'
+        (tmp_path / "dataflow.toml").write_text(channel)
+        place = Place(load_config(str(tmp_path), {}), {}, str)
+        notifier = Notifier(world.store.separate, place)
+        notifier.start()
+        until = time.monotonic() + 30
+        while not hanging.posts and time.monotonic() < until:
+            time.sleep(0.01)
+        add_dataset(world.store, Dataset("late", grain="daily", fresh_within_seconds=60))
+        world.ready("late", "2020-01-01")
+        kinds = {"failed"}
+        while "stale" not in kinds and time.monotonic() < until:
+            time.sleep(0.1)
+            kinds = {one.kind for one in world.store.watching.list_incidents(False, 10)}
+        notifier.stop(lambda: True)
+    assert "stale" in kinds
 
 
 @pytest.mark.parametrize("is_being_sent", [True, False])

@@ -94,13 +94,15 @@ class Notifier:
         return deliverer.run_once(), self._problems
 
     def _run_on(self, store: Store) -> None:
-        deliverer, look_at = None, 0.0
+        deliverer, look_at, make_at = None, 0.0, 0.0
         while not self._stopping.is_set():
-            if deliverer is None or (time.monotonic() >= look_at and not deliverer.is_active):
+            if time.monotonic() >= look_at:
                 watch_clocks(store)
+                look_at = time.monotonic() + LOOK_SECONDS
+            if deliverer is None or (time.monotonic() >= make_at and not deliverer.is_active):
                 told = self._problems
                 deliverer = self._make(store)  # dataflow.toml may have changed
-                look_at = time.monotonic() + LOOK_SECONDS
+                make_at = time.monotonic() + LOOK_SECONDS
                 for problem in self._problems:
                     if problem not in told:
                         self._tell(problem)
