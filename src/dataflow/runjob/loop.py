@@ -176,6 +176,7 @@ class Loop:
                 line.ended.append(Ended(not_begun(run, signal.Signals(self.signal).name)))
             else:
                 self._launched(line, self._launch(line, run, exchange.began_at))
+        line.launcher.tidy()
         if self._heartbeat is not None:
             self._heartbeat.keep(self._children.values())
         return exchange
@@ -262,6 +263,7 @@ class Loop:
         except errors.StoreError:
             pass  # Its work then waits until the lease lapses.
         line.launcher.release(child)
+        line.launcher.tidy()
         self.report.warn(
             f"{run.job} {run.dataid}: run {run.run_id} was cancelled or lost its lease; its processes "
             f"were stopped. See: dataflow journal --run {run.run_id}"
