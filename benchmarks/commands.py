@@ -13,7 +13,7 @@ from typing import IO
 from dataflow.errors import DataFlowError
 
 # What the installed commands do; `-m` would add the cost of Python's own search for the module.
-RUNJOB = [sys.executable, "-c", "import sys; from dataflow.cli.runjob import main; sys.exit(main())"]
+RUNJOB = [sys.executable, "-c", "import sys; from dataflow.cli.runjob import command; sys.exit(command())"]
 DATAFLOW = [sys.executable, "-c", "import sys; from dataflow.cli.main import main; sys.exit(main())"]
 
 

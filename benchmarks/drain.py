@@ -32,7 +32,7 @@ def measure(place: Place) -> Iterator[Measurement]:
     check_all_done(address, chunks)
     name = f"RunJob --drain -j 2, {chunks} chunks of {PROGRAM}, sqlite"
     peer = f"xargs -P2 -n1 {PROGRAM}"
-    yield Measurement(name, chunks / used.seconds, "chunks/s", peer, chunks / seconds, ">= 0.30")
+    yield Measurement(name, chunks / used.seconds, "chunks/s", peer, chunks / seconds, ">= 0.40")
 
 
 def _run_xargs(place: Place, chunks: int) -> float:

@@ -160,6 +160,17 @@ def test_whatever_a_script_does_to_its_context_file_the_next_run_gets_its_own(
     assert list((sqlite_flow.path / ".dataflow/context").iterdir()) == []
 
 
+@pytest.mark.parametrize("keep", ["ln", "mv", "cp"])
+def test_a_context_file_that_a_script_has_kept_does_not_change(sqlite_flow: Flow, keep: str) -> None:
+    sqlite_flow.declare()
+    sqlite_flow.ready("bobin", "1", "2", "3")
+    sqlite_flow.script("loadbob.sh", f'{keep} "$DATAFLOW_CONTEXT" "kept.$dataid"')
+    sqlite_flow.runjob("--drain", "loadbob.sh", code=0)
+    kept = [json.loads((sqlite_flow.path / f"kept.{dataid}").read_text())["dataid"] for dataid in "123"]
+    assert kept == ["1", "2", "3"]
+    assert list((sqlite_flow.path / ".dataflow/context").iterdir()) == []
+
+
 def test_values_reach_the_child_byte_for_byte(flow: Flow) -> None:
     dataset = Dataset("bobin", hostname=NASTY, username="$(id)", tablename="'; drop table x; --")
     job = Job("loadbob", (JobInput("bobin"),), ("bobout",), (("item", NASTY), ("empty", "")))

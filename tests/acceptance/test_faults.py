@@ -110,6 +110,31 @@ def test_signals_and_other_children_are_handled_while_an_outcome_cannot_be_writt
         ballast.unlink()
 
 
+def test_runs_that_end_while_the_store_refuses_claims_are_recorded(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare()
+    flow.ready("bobin", "1", "2", "3")
+    flow.script("loadbob.sh", 'touch "here.$dataid"; until test -e "go.$dataid"; do sleep 0.01; done')
+    running = flow.start("--drain", "-j", "2", "loadbob.sh", stderr=(flow.path / "said").open("w"))
+    wait_until((flow.path / "here.2").exists)
+    wait_until((flow.path / "here.1").exists)
+    refuse = "CREATE TRIGGER refuse BEFORE INSERT ON run BEGIN SELECT RAISE(ABORT, 'no claims'); END"
+    with flow.store() as store:
+        store.database._connection.execute(refuse)  # type: ignore[attr-defined]
+    (flow.path / "go.1").touch()
+    wait_until(lambda: flow.outcomes() == ["DONE", "RUNNING"])
+    wait_until(lambda: "Store unavailable; retrying" in (flow.path / "said").read_text())
+    (flow.path / "go.2").touch()
+    wait_until(lambda: flow.outcomes() == ["DONE", "DONE"])
+    assert finish(running)[0] == 74
+    assert "no claims" in (flow.path / "said").read_text()
+    with flow.store() as store:
+        store.database._connection.execute("DROP TRIGGER refuse")  # type: ignore[attr-defined]
+    (flow.path / "go.3").touch()
+    flow.project.run("RunJob", "--drain", "loadbob.sh", env=flow.env)
+    assert flow.outcomes() == ["DONE"] * 3
+
+
 def test_a_run_cancelled_while_the_store_is_read_only_does_not_affect_the_others(
     project: Project, tmp_path: Path
 ) -> None:

@@ -268,6 +268,8 @@ def test_the_hash_of_a_script_follows_its_content(folder: Path) -> None:
     make_script(folder / "load.sh", "echo two!\n")
     assert script_hash(path) == hashlib.sha256(b"echo two!\n").hexdigest()
     assert script_hash(str(folder / "none")) is None
+    (folder / "long.sh").write_bytes(b"# long\n" * 50_000)
+    assert script_hash(str(folder / "long.sh")) == hashlib.sha256(b"# long\n" * 50_000).hexdigest()
     assert script_hash(str(folder)) is None
 
 

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import apsw
 import pytest
 
 from benchmarks.statements import RecordingDatabase
@@ -197,3 +198,20 @@ def test_publishing_to_many_consumers_takes_no_more_statements_than_to_a_few(wor
         steps.append(len(recorder.steps))
         assert {row[0] for row in world.select("SELECT state FROM work")} == {"CLAIMABLE"}
     assert steps[0] == steps[1]
+
+
+def test_sqlite_prepares_no_statement_of_a_run_again(sqlite_world: World) -> None:
+    world = sqlite_world
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "2", "3")
+    again: list[str] = []
+
+    def note(event: dict[str, Any]) -> None:
+        if event["stmt_status"]["SQLITE_STMTSTATUS_REPREPARE"]:
+            again.append(event["sql"])
+
+    connection = world.store.database._connection  # type: ignore[attr-defined]
+    connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, note)
+    for dataid in ("1", "2", "3"):
+        world.finish(world.take("to_clean", dataid))
+    assert again == []

@@ -107,8 +107,8 @@ def test_every_condition_that_guards_a_move_has_a_mutant(file: str) -> None:
         taken_out[mutant.query] = taken_out.get(mutant.query, "") + "\n" + " ".join(mutant.guard.split())
     unguarded = [
         (name, condition)
-        for name, sql in queries._texts.items()
-        for condition in list_conditions(sql)
+        for name in queries._texts
+        for condition in list_conditions(queries.text(name))
         if GUARDED.search(condition)
         and condition not in taken_out.get(name, "")
         and (name, condition) not in HARMLESS

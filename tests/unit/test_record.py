@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pytest
 
@@ -25,15 +26,54 @@ class Point:
         return self.x + self.y
 
 
+def make_kind() -> type:
+    """A class like Point without instances."""
+
+    @record
+    class Fresh:
+        x: int
+        y: int = 2
+        secret: str = ""
+
+        @property
+        def total(self) -> int:
+            return self.x + self.y
+
+    return Fresh
+
+
 def test_fields_are_given_by_position_or_by_name_and_have_defaults() -> None:
     assert Point(1) == Point(x=1, y=2) == Point(1, 2, "")
 
 
-def test_a_missing_or_unknown_field_is_refused() -> None:
-    with pytest.raises(TypeError):
-        Point()  # type: ignore[call-arg]
-    with pytest.raises(TypeError):
-        Point(1, z=3)  # type: ignore[call-arg]
+@pytest.mark.parametrize(
+    ("values", "named", "message"),
+    [
+        ((), {}, "missing 1 required positional argument: 'x'"),
+        ((1,), {"z": 3}, "unexpected keyword argument 'z'"),
+        ((), {"z": 3}, "unexpected keyword argument 'z'"),
+        ((), {"y": 2, "secret": "", "z": 3}, "unexpected keyword argument 'z'"),
+        ((1,), {"x": 1}, "multiple values for argument 'x'"),
+        ((1, 2, "", 4), {}, "takes from 2 to 4 positional arguments but 5 were given"),
+    ],
+)
+@pytest.mark.parametrize("made", [0, 30])
+def test_wrong_fields_of_an_early_or_late_instance_are_refused(
+    values: tuple[object, ...], named: dict[str, object], message: str, made: int
+) -> None:
+    kind: Any = make_kind()
+    for number in range(made):
+        assert kind(number).total == number + 2
+    with pytest.raises(TypeError, match=message):
+        kind(*values, **named)
+    assert kind(7, secret="s") == kind(x=7, secret="s")
+
+
+def test_early_and_late_instances_are_equal() -> None:
+    kind: Any = make_kind()
+    made = [kind(1, secret="s") for _ in range(30)]
+    assert {(point.x, point.y, point.secret) for point in made} == {(1, 2, "s")}
+    assert len(set(made)) == 1
 
 
 def test_no_field_can_be_changed_removed_or_added() -> None:

@@ -255,6 +255,8 @@ def list_closed(plan: Plan) -> list[tuple[Verdict, str]]:
 
 def condensed(parts: list[tuple[InputChunk, tuple[Verdict, str]]]) -> list[tuple[Verdict, str]]:
     """Return the parts of an answer, of an input with many chunks only the first few of each verdict."""
+    if len(parts) <= SHOWN_CHUNKS:
+        return [part for _, part in parts]
     counts: dict[tuple[int, Verdict], int] = {}
     found = []
     for item, (verdict, text) in parts:

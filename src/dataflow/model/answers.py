@@ -64,5 +64,7 @@ def combine(question: Question, parts: list[tuple[Verdict, str]], nothing: str) 
     """Combine parts into one answer: no if any is no, else not checked if any is not checked, else yes."""
     if not parts:
         return Answer(question, Verdict.NOT_CHECKED, nothing)
+    if len(parts) == 1:
+        return Answer(question, *parts[0])
     verdict = min([part for part, _ in parts], key=(Verdict.NO, Verdict.NOT_CHECKED, Verdict.YES).index)
     return Answer(question, verdict, "; ".join([text for part, text in parts if part is verdict]))

@@ -27,14 +27,15 @@ _FORMS = {
     Grain.SEQUENCE: f"a sequence number is 0, 1, 2 … of at most {LONGEST} digits, without sign",
 }
 _DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+# start-up: texts, not compiled patterns, because a job has one grain
 _PATTERNS = {
-    Grain.HOURLY: re.compile(_DAY + "[T ][0-9]{2}(:[0-9]{2}){0,2}(Z|[+-][0-9]{2}(:?[0-9]{2}){0,2})?"),
-    Grain.DAILY: re.compile(_DAY),
-    Grain.WEEKLY: re.compile(_DAY),
-    Grain.MONTHLY: re.compile("[0-9]{4}-[0-9]{2}(-01)?"),
-    Grain.QUARTERLY: re.compile("[0-9]{4}-(Q[1-4]|(01|04|07|10)(-01)?)"),
-    Grain.YEARLY: re.compile("[0-9]{4}(-01-01)?"),
-    Grain.SEQUENCE: re.compile(f"[0-9]{{1,{LONGEST}}}"),
+    Grain.HOURLY: _DAY + "[T ][0-9]{2}(:[0-9]{2}){0,2}(Z|[+-][0-9]{2}(:?[0-9]{2}){0,2})?",
+    Grain.DAILY: _DAY,
+    Grain.WEEKLY: _DAY,
+    Grain.MONTHLY: "[0-9]{4}-[0-9]{2}(-01)?",
+    Grain.QUARTERLY: "[0-9]{4}-(Q[1-4]|(01|04|07|10)(-01)?)",
+    Grain.YEARLY: "[0-9]{4}(-01-01)?",
+    Grain.SEQUENCE: f"[0-9]{{1,{LONGEST}}}",
 }
 _split_number = re.compile(r"(.*?)([0-9]+)", re.DOTALL).fullmatch
 
@@ -46,7 +47,7 @@ def canonical_dataid(text: str, grain: Grain, timezone: str) -> str:
     """Return the canonical form of a dataid; BadInput with the reason and the accepted form."""
     if grain == Grain.TEXT:
         return canonical_text(text)
-    if not _PATTERNS[grain].fullmatch(text):
+    if not re.fullmatch(_PATTERNS[grain], text):
         raise _refused(text, f"is not a dataid of grain {grain}", grain)
     if grain == Grain.SEQUENCE:
         return text.lstrip("0") or "0"

@@ -19,10 +19,8 @@ ACCEPTED = (
 )
 
 _is_plain = re.compile(rf"(?!-)[A-Za-z0-9{re.escape(PUNCTUATION)}]{{1,{LONGEST}}}").fullmatch
-# Invisible letters and marks: two dataids would look the same.
-_is_invisible = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-).match
+# Invisible letters and marks: two dataids would look the same. start-up: this text takes long to compile.
+_INVISIBLE = "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 _ends_in_short_number = re.compile(r"([^0-9]*)(0|[1-9][0-9]{0,7})").fullmatch
 _digit_runs = re.compile(r"([0-9]+)")
 _BAD_SHAPES = (
@@ -99,7 +97,7 @@ def _is_allowed(character: str) -> bool:
         return True
     import unicodedata  # as in _normalised
 
-    return unicodedata.category(character)[0] in "LMN" and not _is_invisible(character)
+    return unicodedata.category(character)[0] in "LMN" and not re.match(_INVISIBLE, character)
 
 
 def _named(character: str) -> str:

@@ -18,6 +18,9 @@ else:
 
 
 _set = object.__setattr__
+_FEW = 10
+"""Instances of a class that are made without an __init__ of its own, which takes longer to compile."""
+_made: dict[type, int] = {}
 
 
 @dataclass_transform(frozen_default=True)
@@ -56,14 +59,38 @@ def replace(instance: Instance, /, **changes: Any) -> Instance:
 
 
 def _first_init(self: Any, /, *values: Any, **named: Any) -> None:
-    """Generate the class's __init__ for its first instance: most classes have none in a command."""
+    """Set the fields of one of a class's first instances; generate the class's __init__ for the others."""
     kind = type(self)
+    made = _made[kind] = _made.get(kind, 0) + 1
+    if made > _FEW or not _set_fields(self, values, named):
+        kind.__init__ = _make_init(kind)
+        kind.__init__(self, *values, **named)  # of wrong arguments, it says what is wrong
+
+
+def _set_fields(self: Any, values: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """Set the fields; False if the arguments are not exactly those of the class."""
+    names = self._names
+    fields = self._defaults | dict(zip(names, values, strict=False)) | named
+    if (
+        len(values) > len(names)
+        or len(fields) > len(names)
+        or not named.keys().isdisjoint(names[: len(values)])
+    ):
+        return False
+    try:
+        for name in names:
+            _set(self, name, fields[name])
+    except KeyError:
+        return False
+    return True
+
+
+def _make_init(kind: Any) -> Any:
     scope = {"_set": _set, **{f"_default_{name}": value for name, value in kind._defaults.items()}}
     arguments = [f"{name}=_default_{name}" if name in kind._defaults else name for name in kind._names]
     lines = [f" _set(self, '{name}', {name})" for name in kind._names] or [" pass"]
     exec(f"def __init__(self, {', '.join(arguments)}):\n" + "\n".join(lines), scope)
-    kind.__init__ = scope["__init__"]
-    kind.__init__(self, *values, **named)
+    return scope["__init__"]
 
 
 def _values(self: Any) -> tuple[Any, ...]:

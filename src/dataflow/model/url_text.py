@@ -144,6 +144,8 @@ def _find_secrets(location: str) -> list[tuple[int, int]]:
 
     In a URL or in a list of `name=value`; if in doubt, more is a secret.
     """
+    if "@" not in location and "=" not in location:
+        return []  # as every path: there is neither a password nor a parameter
     found = _find_password(location)
     for match in [match for pattern in _PASSWORDS for match in re.finditer(pattern, location)]:
         if not any(start < match.end(1) and match.start(1) < end for start, end in found):

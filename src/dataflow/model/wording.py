@@ -5,6 +5,8 @@ No rules about what is accepted live here.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,7 +55,12 @@ def counted(count: int, noun: str, many: str = "") -> str:
 
 def utc_text(seconds: float) -> str:
     """Return seconds since 1970 as ISO text in UTC, to the millisecond; earlier times count as 1970."""
+    whole, part = divmod(int(max(seconds, 0) * 1000), 1000)
+    return f"{_second_text(whole)}.{part:03d}Z"
+
+
+@lru_cache(maxsize=1)  # the store asks for the time several times per chunk
+def _second_text(seconds: int) -> str:
     import time  # built in; datetime would cost start-up time
 
-    whole, part = divmod(int(max(seconds, 0) * 1000), 1000)
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + f".{part:03d}Z"
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))

@@ -1,4 +1,4 @@
-"""What a child gets: its environment variables and its context file.
+"""What a child gets: its environment variables and what its context file says.
 
 Values reach the child byte for byte; no shell ever sees them.
 """
@@ -15,7 +15,6 @@ from dataflow.model.record import record, replace
 from dataflow.model.records import Dataset, Plan, PlanInput
 from dataflow.model.url_text import SHORTEST_GUESSED, is_secret, list_location_secrets, without_secrets
 from dataflow.model.variable_names import list_secrets, may_come_from_store
-from dataflow.private_files import open_with_folder
 from dataflow.secrets.redaction import Redactor
 
 TYPE_CHECKING = False
@@ -170,8 +169,8 @@ def password_variables(plan: Plan, passwords: Mapping[str, str]) -> dict[str, st
     return {f"{prefix}_password": passwords[name] for prefix, name in sources if name in passwords}
 
 
-def write_context(path: str, prepared: Prepared, told: dict[str, str]) -> None:
-    """Write the facts of a run, without secrets, to a file that only its user can read."""
+def make_context(prepared: Prepared, told: dict[str, str]) -> bytes:
+    """Return what the context file of a run says: its facts, without secrets."""
     run, plan = prepared.run, prepared.plan
     names = {source.position: source.dataset.name for source in plan.inputs}
     facts = {
@@ -202,8 +201,7 @@ def write_context(path: str, prepared: Prepared, told: dict[str, str]) -> None:
             for name, value in told.items()
         },
     }
-    with open(path, "xb", opener=open_with_folder) as file:
-        file.write(json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogateescape"))
+    return json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogateescape")
 
 
 def _prefixes(plan: Plan) -> dict[int, str]:

@@ -8,10 +8,10 @@ from dataflow import failpoints
 from dataflow.errors import BadInput, CannotExecute, DataFlowError, LeaseLost
 from dataflow.model.record import record
 from dataflow.model.records import Ending
-from dataflow.private_files import remove_file
+from dataflow.private_files import open_with_folder, remove_file, reuse_file
 from dataflow.runjob import endings
 from dataflow.runjob.child import Child, list_steps
-from dataflow.runjob.environment import child_environment, describe, write_context
+from dataflow.runjob.environment import child_environment, describe, make_context
 from dataflow.runjob.guard import Guard
 from dataflow.runjob.handoff import Attempt
 from dataflow.runjob.kill_command import KillCommand
@@ -37,6 +37,7 @@ class Launcher:
         self._request = request
         self._terminals = terminals
         self._context_path = os.path.join(request.config.context_dir, guard.name)
+        self._old_contexts: list[str] = []  # of released runs
 
     def launch(self, attempt: Attempt) -> Child | Ended:
         """Start the first command of a run that may start."""
@@ -70,23 +71,35 @@ class Launcher:
         return child
 
     def release(self, child: Child) -> None:
-        """Close the log of an ended run and remove its context file."""
+        """Close the log of an ended run and leave its context file to the next run; see `tidy`."""
         child.log.close()
         if child.context_path:
-            remove_file(child.context_path)
+            self._old_contexts.append(child.context_path)
+
+    def tidy(self) -> None:
+        """Remove the context files of released runs."""
+        while self._old_contexts:
+            remove_file(self._old_contexts.pop())
 
     def _give(self, child: Child) -> None:
-        """Write the run's context file and set its environment.
-
-        Each run gets a new file: a script may have put a symbolic link or a pipe in place of its own.
-        """
+        """Write the run's context file and set its environment."""
         variables = describe(child.prepared)
         # No other process on any machine uses this name: it begins with the claimant's token.
         context = f"{self._context_path}-{child.run.run_id}.json"
         try:
-            write_context(context, child.prepared, variables)
+            self._write_context(context, make_context(child.prepared, variables))
         except OSError:
             remove_file(context)
             raise
         child.environment = child_environment(child.given, child.prepared, variables, context)
         child.context_path = context
+
+    def _write_context(self, path: str, data: bytes) -> None:
+        """Write to the file of an ended run, or to a new one if that run's script has replaced or kept it."""
+        if self._old_contexts:
+            old_path = self._old_contexts.pop()
+            if reuse_file(old_path, path, data):
+                return
+            remove_file(old_path)
+        with open(path, "xb", opener=open_with_folder) as file:
+            file.write(data)

@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 import select
 import signal
-from functools import partial
 
 from dataflow import errors, failpoints
 from dataflow.actions.claim import acknowledge_end
 from dataflow.model.status import RunOutcome, WorkState
 from dataflow.runjob.child import LOST, Child
 from dataflow.runjob.endings import ending_of, not_begun, observe
-from dataflow.runjob.handoff import Handoff, Settled, find_retry_wait
+from dataflow.runjob.handoff import Exchange, Handoff, Settled, find_retry_wait
 from dataflow.runjob.launch import Ended, Launcher
 from dataflow.runjob.processes import boottime, has_orphans
 from dataflow.runjob.report import Report, Tally
@@ -25,7 +24,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataflow.model.records import Run
     from dataflow.runjob.guard import Guard
-    from dataflow.runjob.handoff import Exchange
     from dataflow.runjob.heartbeat import Heartbeat
     from dataflow.runjob.output import Terminal
     from dataflow.runjob.request import JobRequest
@@ -155,15 +153,7 @@ class Loop:
         batch, line.ended = line.ended, []
         if batch:
             failpoints.reach("before_finish")
-        children = [*(ended.child for ended in batch if ended.child), *self._children.values()]
-        until = max((child.kill_at for child in children), default=0.0)
-        try:
-            exchange = line.handoff.take(
-                wanted, [ended.ending for ended in batch], partial(self._wait_for_store, until)
-            )
-        except errors.DataFlowError:
-            line.ended[:0] = batch
-            raise
+        exchange = self._take(line, wanted, batch)
         self._commit_seconds = boottime() - exchange.began_at
         for ended, settled in zip(batch, exchange.settled, strict=True):
             self._settled(line, settled, ended.child)
@@ -176,9 +166,29 @@ class Loop:
                 line.ended.append(Ended(not_begun(run, signal.Signals(self.signal).name)))
             else:
                 self._launched(line, self._launch(line, run, exchange.began_at))
+        line.launcher.tidy()
         if self._heartbeat is not None:
             self._heartbeat.keep(self._children.values())
         return exchange
+
+    def _take(self, line: JobLine, wanted: int, batch: list[Ended]) -> Exchange:
+        """Take work; nothing if the store refuses that and may accept what has ended meanwhile."""
+        children = [*(ended.child for ended in batch if ended.child), *self._children.values()]
+        until = max((child.kill_at for child in children), default=0.0)
+        is_refused = not batch  # and not unanswered: then it may have been made, and has to be repeated
+
+        def wait(error: errors.StoreError, again: bool) -> bool:
+            nonlocal is_refused
+            is_refused = is_refused and not isinstance(error, errors.StoreUnreachable)
+            return self._wait_for_store(until, error, again) and not (is_refused and line.ended)
+
+        try:
+            return line.handoff.take(wanted, [ended.ending for ended in batch], wait)
+        except errors.DataFlowError:
+            if is_refused and line.ended:
+                return Exchange((), (), boottime(), exhausted=False)
+            line.ended[:0] = batch
+            raise
 
     def _launch(self, line: JobLine, run: Run, began_at: float) -> Child | Ended:
         """Bring a claimed run to its first command, or to its ending."""
@@ -262,6 +272,7 @@ class Loop:
         except errors.StoreError:
             pass  # Its work then waits until the lease lapses.
         line.launcher.release(child)
+        line.launcher.tidy()
         self.report.warn(
             f"{run.job} {run.dataid}: run {run.run_id} was cancelled or lost its lease; its processes "
             f"were stopped. See: dataflow journal --run {run.run_id}"

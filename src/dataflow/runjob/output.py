@@ -32,6 +32,8 @@ LONGEST_LINE_BYTES = 65536
 """A longer line is written in parts, even to a terminal that several runs share."""
 
 _READ_BYTES = 65536
+# Of the first read in a turn, which often finds nothing: a large buffer would be paid for each time.
+_FIRST_READ_BYTES = 4096
 # Reads from one stream before the others get their turn.
 _READS_PER_TURN = 4
 # Reads of what a dead child left; a grandchild may keep writing forever.
@@ -239,9 +241,9 @@ class OutputPump:
                 self._end(stream)
 
     def _read(self, stream: _Stream, turns: int) -> bool:
-        for _ in range(turns):
+        for turn in range(turns):
             try:
-                data = os.read(stream.read_fd, _READ_BYTES)
+                data = os.read(stream.read_fd, _READ_BYTES if turn else _FIRST_READ_BYTES)
             except BlockingIOError:
                 return True
             if not data:

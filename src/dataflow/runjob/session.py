@@ -15,7 +15,7 @@ from dataflow.runjob.launch import Launcher
 from dataflow.runjob.lock import ClaimantLock
 from dataflow.runjob.loop import JobLine
 from dataflow.runjob.output import Terminal
-from dataflow.runjob.processes import adopt_orphans
+from dataflow.runjob.processes import adopt_orphans, keep_freed_memory
 from dataflow.runjob.report import Report, explain_nothing
 from dataflow.runjob.request import JobRequest, with_canonical_dataid
 from dataflow.runjob.spawn import find_command, restore_process_defaults, script_hash
@@ -38,6 +38,7 @@ def run_job(request: JobRequest, face: Face) -> int:
     # Fork the guard before there is a thread or a database connection, so that it inherits neither.
     guard = Guard.start(lock.name, (lock.fileno(),))
     adopt_orphans()
+    keep_freed_memory()
     try:
         return _work(request, face, lock, guard)
     finally:

@@ -8,6 +8,10 @@ import errno
 import os
 import signal
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import io
+
 _SHELL = "/bin/sh"
 # Python, nohup, a background shell or a daemon may ignore these: the child starts with the defaults.
 _DEFAULT_SIGNALS = (
@@ -23,6 +27,7 @@ _DEFAULT_SIGNALS = (
     signal.SIGTTOU,
 )
 
+_SHORT_SCRIPT_BYTES = 1 << 18
 _hashes: dict[tuple[str, int, int, int], str] = {}
 
 
@@ -98,13 +103,24 @@ def script_hash(path: str) -> str | None:
             facts = os.fstat(file.fileno())
             key = (path, facts.st_ino, facts.st_mtime_ns, facts.st_size)
             if key not in _hashes:
-                # Imported here for the start-up time of commands that hash nothing.
-                import hashlib
-
-                _hashes[key] = hashlib.file_digest(file, "sha256").hexdigest()
+                _hashes[key] = _digest(file, facts.st_size)
     except OSError:
         return None
     return _hashes[key]
+
+
+def _digest(file: io.BufferedReader, size: int) -> str:
+    if size > _SHORT_SCRIPT_BYTES:
+        import hashlib
+
+        return hashlib.file_digest(file, "sha256").hexdigest()
+    # start-up: hashlib loads OpenSSL. Its own sha256 is in another module since Python 3.12, or left out.
+    for name in ("_sha2", "_sha256", "hashlib"):
+        try:
+            return str(__import__(name).sha256(file.read()).hexdigest())
+        except ImportError:
+            continue
+    raise AssertionError("hashlib is part of Python")
 
 
 def _spawn(argv: list[str], environment: dict[str, str], stdout_fd: int, stderr_fd: int) -> int:

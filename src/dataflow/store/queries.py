@@ -59,13 +59,16 @@ class Queries:
         # The shared ones first: they contain words of the dialect.
         self._words = [*_SHARED.items(), *sorted(words.items(), key=lambda item: -len(item[0]))]
         self._texts: dict[str, str] = {}
+        self._spelled: dict[str, str] = {}
 
     def text(self, name: str) -> str:
         """Return the SQL of one query, ready for the driver."""
-        found = self._texts.get(name)
+        found = self._spelled.get(name)
         if found is None:
-            self._load(name.partition(".")[0])
-            found = self._texts[name]
+            if name not in self._texts:
+                self._load(name.partition(".")[0])
+            # start-up: a command needs few of the queries in a file
+            found = self._spelled[name] = self.spell(self._texts[name])
         return found
 
     def spell(self, sql: str) -> str:
@@ -84,9 +87,9 @@ class Queries:
             heading, _, sql = section.partition("\n")
             query, _, tag = heading.strip().partition(" @")
             if tag == self._dialect:
-                tagged[f"{file}.{query}"] = self.spell(sql)
+                tagged[f"{file}.{query}"] = sql
             elif not tag:
-                plain[f"{file}.{query}"] = self.spell(sql)
+                plain[f"{file}.{query}"] = sql
         self._texts.update(plain | tagged)
 
 

@@ -252,6 +252,8 @@ class SqliteDatabase:
                 "Choose another location with --store or DATAFLOW_STORE."
             ) from error
         connection.set_busy_handler(_wait_for_lock)
+        # Otherwise SQLite prepares some statements again each time, because their values may affect the plan.
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         with _translated(self.path):
             connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON; PRAGMA cache_size = -16000")
