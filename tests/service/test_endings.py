@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from tests.acceptance.flow import Flow, family, is_running, wait_until
+from tests.acceptance.flow import Flow, family, is_running, kill_together, wait_until
 from tests.acceptance.proxy import Proxy
 from tests.postgres import PostgresServer, create_database
 from tests.project import Project
@@ -186,3 +186,16 @@ def test_no_process_of_a_worker_outlives_it(sqlite_crew: Crew, number: int) -> N
     everyone = [*family(worker.pid), grandchild]
     worker.end(number)
     wait_until(lambda: not any(map(is_running, everyone)))
+
+
+def test_a_worker_until_idle_takes_over_the_only_work_from_a_dead_one(crew: Crew) -> None:
+    crew.declare(ONE)
+    crew.flow.script("load.sh", SLEEPS)
+    crew.flow.ready("raw", "1")
+    dead = crew.start_ready()
+    crew.flow.wait_for_pid("pid.1")
+    crew.flow.script("load.sh", RECORDS_JOB)
+    kill_together(dead.pid, *family(dead.pid))
+    dead.process.wait()
+    assert f"(process {dead.pid}) is gone." in crew.drain()
+    assert crew.flow.states("load") == {"1": "DONE"}
