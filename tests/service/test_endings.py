@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from tests.acceptance.flow import Flow, family, is_running, wait_until
+from tests.acceptance.flow import Flow, family, is_running, kill_together, wait_until
 from tests.acceptance.proxy import Proxy
 from tests.postgres import PostgresServer, create_database
 from tests.project import Project
@@ -186,3 +186,28 @@ def test_no_process_of_a_worker_outlives_it(sqlite_crew: Crew, number: int) -> N
     everyone = [*family(worker.pid), grandchild]
     worker.end(number)
     wait_until(lambda: not any(map(is_running, everyone)))
+
+
+def test_a_chunk_that_kills_its_worker_takes_no_other_chunk_into_quarantine(crew: Crew) -> None:
+    crew.declare(ONE + "max_crashes = 2\n")
+    crew.flow.script("load.sh", 'echo "$dataid" >> began; test $dataid != 1 || kill -9 $PPID; sleep 1')
+    crew.flow.ready("raw", "1", "2", "3", "4")
+    for _ in range(30):
+        if {"DONE", "FAILED"}.issuperset(crew.flow.states("load").values()):
+            break
+        crew.start("--until-idle", "-j", "4").process.wait(60)
+    assert crew.flow.states("load") == {"1": "FAILED", "2": "DONE", "3": "DONE", "4": "DONE"}
+    assert crew.flow.outcomes().count("LOST") >= 5  # all four, and the bad one alone
+
+
+def test_a_worker_until_idle_takes_over_the_only_work_from_a_dead_one(crew: Crew) -> None:
+    crew.declare(ONE)
+    crew.flow.script("load.sh", SLEEPS)
+    crew.flow.ready("raw", "1")
+    dead = crew.start_ready()
+    crew.flow.wait_for_pid("pid.1")
+    crew.flow.script("load.sh", RECORDS_JOB)
+    kill_together(dead.pid, *family(dead.pid))
+    dead.process.wait()
+    assert f"(process {dead.pid}) is gone." in crew.drain()
+    assert crew.flow.states("load") == {"1": "DONE"}

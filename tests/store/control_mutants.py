@@ -138,4 +138,42 @@ CONTROL_LOCKS = [
         "control.find_pool", ROW_LOCK, pools.test_two_concurrent_claims_of_two_jobs_of_a_pool_of_one_get_one
     ),
     Mutant("control.find_pool", ROW_LOCK, pools.test_a_claim_that_waited_for_a_new_size_keeps_it),
+    Mutant(
+        "claim.next_work",
+        "AND losses < :suspect_losses",
+        lambda w: quarantine.test_work_that_crashed_twice_does_not_run_beside_other_such_work(
+            w, "oldest", "1"
+        ),
+    ),
+    Mutant(
+        "claim.next_newest",
+        "AND losses < :suspect_losses",
+        lambda w: quarantine.test_work_that_crashed_twice_does_not_run_beside_other_such_work(
+            w, "newest", "3"
+        ),
+    ),
+    Mutant(
+        "claim.suspect_of",
+        "r.claimant = :claimant AND",
+        lambda w: quarantine.test_work_that_crashed_twice_does_not_run_beside_other_such_work(
+            w, "oldest", "1"
+        ),
+        "(:claimant <> '') AND",
+    ),
+    Mutant(
+        "claim.suspect_of",
+        "r.ended_at IS NULL AND",
+        quarantine.test_ordered_work_that_crashed_twice_waits_for_other_such_work,
+    ),
+    Mutant(
+        "claim.suspect_of",
+        "w.losses > 0 AND",
+        quarantine.test_work_that_never_crashed_is_no_reason_to_wait_even_if_one_crash_would_quarantine_it,
+    ),
+    Mutant(
+        "claim.suspect_of",
+        "j.max_crashes - 1",
+        quarantine.test_work_whose_next_crash_would_quarantine_it_does_not_run_beside_other_such_work,
+        "9",
+    ),
 ]

@@ -12,13 +12,13 @@ from tests.store.world import LEASE_SECONDS, World
 LONGEST_WAIT = 601.0
 
 
-def crash(world: World, times: int, dataid: str = "1") -> list[int]:
-    """Lets so many runs of a work die; returns their ids."""
+def crash(world: World, times: int, dataid: str = "1", job: str = "to_clean") -> list[int]:
+    """Let runs of a work die; return their ids."""
     runs = []
     for _ in range(times):
-        runs.append(world.take("to_clean", dataid).run_id)
+        runs.append(world.take(job, dataid).run_id)
         world.advance(LEASE_SECONDS)
-        assert not world.claim("to_clean", dataid="nothing")
+        assert not world.claim(job, dataid="nothing")
         world.advance(LONGEST_WAIT)
     return runs
 
@@ -138,3 +138,57 @@ def test_crashes_are_named_and_no_other_runs(world: World) -> None:
     second = crash(world, 1)
     reason = f"quarantined after 2 crashes: runs {first[0]}, {second[0]} on etl1"
     assert world.work("to_clean", "1").reason == reason
+
+
+def crash_together(world: World, dataids: list[str], times: int) -> None:
+    """Let a process that runs all these die, again and again."""
+    for _ in range(times):
+        assert sorted(run.dataid for run in world.claim("to_clean", len(dataids))) == dataids
+        world.advance(LEASE_SECONDS)
+        assert not world.claim("to_clean", dataid="nothing")
+        world.advance(LONGEST_WAIT)
+
+
+@pytest.mark.parametrize(("order", "first"), [("oldest", "1"), ("newest", "3")])
+def test_work_that_crashed_twice_does_not_run_beside_other_such_work(
+    world: World, order: str, first: str
+) -> None:
+    prepared(world, max_crashes=5, order=order)
+    world.ready("raw", "2", "3")
+    crash_together(world, ["1", "2", "3"], 2)
+    world.ready("raw", "0", "4")
+    runs = world.claim("to_clean", 5)
+    assert sorted(run.dataid for run in runs) == sorted({"0", "4", first})
+    assert not world.claim("to_clean", 5)
+    elsewhere = world.claim("to_clean", 5, claimant="second")  # which dies alone
+    assert [run.dataid for run in elsewhere] == ["2"]
+    world.finish(next(run for run in runs if run.dataid == first))
+    assert [run.dataid for run in world.claim("to_clean", 5)] == sorted({"1", "3"} - {first})
+
+
+def test_work_whose_next_crash_would_quarantine_it_does_not_run_beside_other_such_work(world: World) -> None:
+    prepared(world, max_crashes=2)
+    world.ready("raw", "2")
+    crash_together(world, ["1", "2"], 1)
+    assert [run.dataid for run in world.claim("to_clean", 5)] == ["1"]
+
+
+def test_ordered_work_that_crashed_twice_waits_for_other_such_work(world: World) -> None:
+    prepared(world, max_crashes=5)
+    world.chain("raw", "other", ordered=True, max_crashes=5)
+    crash(world, 2, job="to_other")
+    crash(world, 2)
+    run = world.take("to_clean", "1")
+    assert not world.claim("to_other")
+    world.finish(run)
+    world.take("to_other", "1")
+
+
+def test_work_that_never_crashed_is_no_reason_to_wait_even_if_one_crash_would_quarantine_it(
+    world: World,
+) -> None:
+    prepared(world, max_crashes=1)
+    world.chain("raw", "other", max_crashes=5)
+    crash(world, 2, job="to_other")
+    world.take("to_clean", "1")
+    world.take("to_other", "1")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from dataflow.model.records import ClaimRequest, Plan
     from dataflow.store.database import Transaction
 
+ANY_LOSSES = 1 << 30
+
 
 def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
     """Create up to one run per token: free dead runs, promote due work, take the first in order."""
@@ -136,11 +138,20 @@ def _pool_room(tx: Transaction, plan: Plan, request: ClaimRequest) -> int:
 def _find_work(tx: Transaction, plan: Plan, request: ClaimRequest, ordered: bool) -> tuple[Any, ...] | None:
     if request.dataid is not None:
         return _named_work(tx, plan, request, ordered)
+    suspect_losses = leases.suspect_losses(plan.job.max_crashes)
+
+    def has_two(found: tuple[Any, ...]) -> bool:
+        is_suspect = found[5] >= suspect_losses
+        return is_suspect and tx.find("claim.suspect_of", claimant=request.claimant.token) is not None
+
     if not ordered:
         query = "claim.next_newest" if plan.job.order == NEWEST else "claim.next_work"
-        return tx.find(query, job_id=plan.job_id)
+        found = tx.find(query, job_id=plan.job_id, suspect_losses=ANY_LOSSES)
+        if found is None or not has_two(found):
+            return found
+        return tx.find(query, job_id=plan.job_id, suspect_losses=suspect_losses)
     found = tx.find("claim.next_ordered", job_id=plan.job_id)
-    if found is None or found[4] != WorkState.CLAIMABLE or found[5]:
+    if found is None or found[4] != WorkState.CLAIMABLE or found[6] or has_two(found):
         return None
     return found if _in_turn(tx, plan, found) else None
 
@@ -156,7 +167,7 @@ def _named_work(tx: Transaction, plan: Plan, request: ClaimRequest, ordered: boo
     if request.force:
         _refuse_two_runs(tx, f"{plan.job.name}/{dataid}", found)
         return found
-    if found[4] != WorkState.CLAIMABLE or found[5]:
+    if found[4] != WorkState.CLAIMABLE or found[6]:
         return None
     if ordered:
         first = tx.find("claim.next_ordered", job_id=plan.job_id)
@@ -166,7 +177,7 @@ def _named_work(tx: Transaction, plan: Plan, request: ClaimRequest, ordered: boo
 
 def _refuse_two_runs(tx: Transaction, work: str, found: tuple[Any, ...]) -> None:
     """Refuse to force work that a run holds, or whose revoked run may still be ending."""
-    state, run_id = found[4], found[6]
+    state, run_id = found[4], found[7]
     row = tx.find("claim.last_run", run_id=run_id)
     if row is None:
         return

@@ -120,6 +120,11 @@ def free_work(tx: Transaction, lost: Lost, max_crashes: int) -> tuple[str, str] 
     return state, _quarantine(tx, lost, losses) if state == WorkState.FAILED else lost.reason
 
 
+def suspect_losses(max_crashes: int) -> int:
+    """Return after how many lost runs work is not run beside other such work by one process."""
+    return max(1, min(2, max_crashes - 1))
+
+
 def _quarantine(tx: Transaction, lost: Lost, losses: int) -> str:
     """Say of work and of its last run which runs have died; return the words."""
     crashes = list_crashes(tx, lost.work_id, lost.dataid, losses)

@@ -150,30 +150,38 @@ WHERE work_id IN (SELECT work_id FROM work
   AND not_before IS NOT NULL
 
 -- name: next_work
--- The first claimable work in order.
-SELECT work_id, dataid, sort_key, attempts + losses + 1 AS attempt, state FROM work
+-- The first claimable work in order; :suspect_losses leaves out what has lost this many runs.
+SELECT work_id, dataid, sort_key, attempts + losses + 1 AS attempt, state, losses FROM work
 WHERE job_id = :job_id AND state = 'CLAIMABLE' AND hold = FALSE AND state <> 'DONE' AND state <> 'RUNNING'
+  AND losses < :suspect_losses
 ORDER BY priority DESC, sort_key LIMIT 1 $skip_locked
 
 -- name: next_newest
 -- The last claimable work in order, of the highest priority there is: the same index, read from its other end.
-SELECT work_id, dataid, sort_key, attempts + losses + 1 AS attempt, state FROM work
+SELECT work_id, dataid, sort_key, attempts + losses + 1 AS attempt, state, losses FROM work
 WHERE job_id = :job_id AND state = 'CLAIMABLE' AND hold = FALSE AND state <> 'DONE' AND state <> 'RUNNING'
+  AND losses < :suspect_losses
   AND priority = (SELECT priority FROM work
                   WHERE job_id = :job_id AND state = 'CLAIMABLE' AND hold = FALSE AND state <> 'DONE'
-                    AND state <> 'RUNNING'
+                    AND state <> 'RUNNING' AND losses < :suspect_losses
                   ORDER BY priority DESC LIMIT 1)
 ORDER BY sort_key DESC LIMIT 1 $skip_locked
 
 -- name: next_ordered
 -- The first unfinished work of an ordered job, whatever its state: nothing may overtake it.
-SELECT work_id, dataid, sort_key, attempts + losses + 1 AS attempt, state, hold FROM work
+SELECT work_id, dataid, sort_key, attempts + losses + 1 AS attempt, state, losses, hold FROM work
 WHERE job_id = :job_id AND ordered AND state <> 'DONE'
 ORDER BY sort_key LIMIT 1 $for_update
 
+-- name: suspect_of
+-- Whether a claimant runs work that may be what kills it. Of two that die together, one would be quarantined wrongly.
+SELECT 1 FROM run r JOIN work w ON w.work_id = r.work_id JOIN job j ON j.job_id = w.job_id
+WHERE r.ended_at IS NULL AND r.claimant = :claimant AND w.losses > 0 AND w.losses >= $least(2, j.max_crashes - 1)
+LIMIT 1
+
 -- name: named_work
 -- One particular work.
-SELECT work_id, dataid, sort_key, attempts + losses + 1 AS attempt, state, hold, run_id FROM work
+SELECT work_id, dataid, sort_key, attempts + losses + 1 AS attempt, state, losses, hold, run_id FROM work
 WHERE job_id = :job_id AND dataid = :dataid $for_update
 
 -- name: last_run
