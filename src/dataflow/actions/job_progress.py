@@ -76,7 +76,7 @@ def get_progress(store: Store) -> Progress:
         parts = (max(total, open_count), done, running, waiting, failed, kept)
         found.append(JobProgress(job.job, *parts, rates.get(job.job_id)))
     incidents = store.watching.list_incidents(False, MOST_INCIDENTS)
-    trouble = tuple([f"{one.kind} {one.job or one.dataset}" for one in incidents])
+    trouble = tuple([f"{one.kind} {one.subject}" for one in incidents])
     return Progress(now, tuple(found), tuple(store.read.list_live_streams()), trouble)
 
 

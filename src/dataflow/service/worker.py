@@ -67,7 +67,7 @@ class ServiceWorker(Loop):
         """Work until a signal, or until there is nothing to do with `until_idle`."""
         self.signals.catch()
         try:
-            self._membership.beat(self._quick, len(self._roster))
+            self._house.keep(self._quick)
             while not self._is_over():
                 self._turn()
         finally:
