@@ -23,6 +23,10 @@ def test_workers_are_listed_with_what_they_are_doing(crew: Crew) -> None:
     (doing,) = row["doing"]
     assert (doing["job"], doing["dataid"]) == ("load", "1")
     assert "load 1 (run 1)" in crew.flow.dataflow("workers").stdout
+    top = crew.flow.dataflow("top").stdout.splitlines()
+    assert top[0].endswith("1 job, 1 running, 1 worker")
+    (line,) = [line.split() for line in top if str(worker.pid) in line.split()]
+    assert line[1:4] == [str(worker.pid), "1/3", "1"]
 
 
 def test_a_worker_that_died_on_this_machine_is_not_listed_although_nobody_has_cleaned_up(crew: Crew) -> None:
@@ -32,6 +36,7 @@ def test_a_worker_that_died_on_this_machine_is_not_listed_although_nobody_has_cl
     kill_together(worker.pid, *family(worker.pid))
     worker.process.wait()
     wait_until(lambda: crew.flow.json("workers") == [], 20)  # sooner than its heartbeat lapses
+    assert "worker" not in crew.flow.dataflow("top").stdout
     assert crew.list_pids() == [worker.pid]
     other = crew.start_ready()
     wait_until(lambda: crew.list_pids() == [other.pid])
