@@ -94,7 +94,7 @@ def _fill(address: Address, chunks: int) -> None:
 
 
 def _write_script(address: Address, folder: str) -> str:
-    from dataflow.store.postgres import WORDS
+    from dataflow.store.postgres_words import WORDS
 
     store = address.open()
     plan = store.find_plan(scene.JOB)

@@ -16,11 +16,13 @@ from typing import Any
 import pytest
 
 from dataflow.actions.register import add_dataset
+from dataflow.actions.workers import dismiss_lost, enlist
 from dataflow.config.channels import Channel
 from dataflow.config.settings import load_config
 from dataflow.errors import StoreUnreachable
 from dataflow.model.records import Dataset
 from dataflow.model.status import RunOutcome
+from dataflow.model.worker_rows import WorkerEntry
 from dataflow.notify.deliverer import Deliverer, Outcome, _delay_after
 from dataflow.notify.notifier import Notifier
 from dataflow.notify.senders import Place, Sender, make_senders
@@ -285,6 +287,27 @@ def race(*calls: Callable[[], object]) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def test_a_lost_worker_is_told_of_unless_the_channel_names_jobs_or_datasets(
+    world: World, tmp_path: Path
+) -> None:
+    entry = WorkerEntry("00aa11bb22cc33dd", "etl1", "boot-1", 4711, "etl", "dev", "0.1.0", 4)
+    enlist(world.store, entry)
+    with WebhookReceiver() as receiver:
+        channels = [webhook(receiver), webhook(receiver, "team", jobs=("*",), datasets=("*",))]
+        senders = make_senders_for(tmp_path, *channels)
+        dismiss_lost(world.store, lambda row: True)
+        deliver(world, *senders)
+        enlist(world.store, entry)
+        deliver(world, *senders)
+    opened, recovered = receiver.bodies
+    assert opened["text"].startswith(
+        "[prod] worker_lost: host etl1, 1 worker: worker 00aa11bb22cc33dd, process 4711"
+    )
+    assert (opened["host"], opened["job"], opened["dataset"], opened["chunks"]) == ("etl1", None, None, 1)
+    assert opened["next"].startswith("dataflow workers; dataflow ack ")
+    assert recovered["text"].startswith("[prod] recovered: host etl1 (worker_lost, 1 worker) since 2")
 
 
 def test_deliverers_that_race_send_each_notification_once(world: World, tmp_path: Path) -> None:

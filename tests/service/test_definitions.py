@@ -85,9 +85,9 @@ def test_a_job_that_is_removed_and_registered_again_is_served_again(crew: Crew) 
     wait_until(lambda: crew.flow.lines() == ["load 1"])
     crew.flow.dataflow("job", "remove", "load", "--yes")
     crew.flow.ready("raw", "2")
-    worker.wait_for("Job load has a command but is not registered")
+    worker.wait_for("Job load has a command but is not registered", 5)
     crew.declare(ONE)
-    wait_until(lambda: sorted(crew.flow.lines()) == ["load 1", "load 1", "load 2"])
+    wait_until(lambda: sorted(crew.flow.lines()) == ["load 1", "load 1", "load 2"], 5)
     assert worker.end() == 0, worker.said
 
 

@@ -154,6 +154,68 @@ def test_answers_that_get_lost_repeat_nothing(project: Project, postgres_url: st
         flow.end()
 
 
+def test_signals_are_heard_while_the_store_does_not_answer(project: Project, postgres_url: str) -> None:
+    flow = Flow(project, postgres_url)
+    try:
+        crew = Crew(flow)
+        crew.declare(ONE + 'lease = "1h"\ngrace = "1s"\n')
+        waits = "while [ ! -e go_on ]; do sleep 0.05; done; touch ended"
+        flow.script("load.sh", f'[ "$dataid" = 1 ] && {{ {waits}; exit 0; }}; {SLEEPS}')
+        flow.ready("raw", "1", "2")
+        with Proxy(flow.url) as proxy:
+            worker = crew.start("-j", "2", env={"DATAFLOW_STORE": proxy.url})
+            sleeper = flow.wait_for_pid("pid.2")
+            proxy.stall()
+            (flow.path / "go_on").touch()
+            wait_until((flow.path / "ended").exists)
+            time.sleep(0.5)  # it is recording that now, and would wait for long
+            began_at = time.monotonic()
+            worker.send(signal.SIGTERM)
+            worker.wait_for("does not answer. The worker waits for the store.", 10)
+            print(f"a signal was heard after {time.monotonic() - began_at:.2f} s")
+            assert is_running(sleeper)
+            worker.send(signal.SIGTERM)
+            wait_until(lambda: not is_running(sleeper), 10)
+            print(f"the second one ended the script after {time.monotonic() - began_at:.2f} s")
+            proxy.go_on()
+            assert worker.process.wait(60) == 128 + signal.SIGTERM, worker.said
+        assert flow.states("load") == {"1": "DONE", "2": "CLAIMABLE"}, worker.said
+    finally:
+        flow.end()
+
+
+def test_a_worker_with_nothing_but_an_unanswered_claim_ends_and_another_one_takes_it(
+    project: Project, postgres_url: str
+) -> None:
+    flow = Flow(project, postgres_url)
+    try:
+        crew = Crew(flow)
+        crew.declare(ONE + 'lease = "1h"\n')
+        flow.script("load.sh", RECORDS_JOB)
+
+        def stall_after_claim(_number: int) -> bool:
+            if flow.select("SELECT 1 FROM work"):
+                time.sleep(0.3)  # the server commits
+                if flow.outcomes():
+                    proxy.stall()
+            return False
+
+        with Proxy(flow.url, cut=stall_after_claim) as proxy:
+            worker = crew.start("-j", "1", env={"DATAFLOW_STORE": proxy.url})
+            wait_until(lambda: worker.pid in crew.list_pids())
+            flow.ready("raw", "1")
+            wait_until(lambda: flow.outcomes() == ["RUNNING"])
+            time.sleep(0.5)
+            began_at = time.monotonic()
+            assert worker.end(limit_seconds=20) == 0, worker.said
+            print(f"the worker ended after {time.monotonic() - began_at:.2f} s")
+        assert flow.lines() == []
+        crew.drain()  # sooner than its lease lapses
+        assert flow.lines() == ["load 1"]
+    finally:
+        flow.end()
+
+
 def test_an_ending_whose_answer_is_lost_for_long_counts_as_accepted(
     project: Project, postgres_url: str
 ) -> None:

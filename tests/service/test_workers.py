@@ -23,6 +23,10 @@ def test_workers_are_listed_with_what_they_are_doing(crew: Crew) -> None:
     (doing,) = row["doing"]
     assert (doing["job"], doing["dataid"]) == ("load", "1")
     assert "load 1 (run 1)" in crew.flow.dataflow("workers").stdout
+    top = crew.flow.dataflow("top").stdout.splitlines()
+    assert top[0].endswith("1 job, 1 running, 1 worker")
+    (line,) = [line.split() for line in top if str(worker.pid) in line.split()]
+    assert line[1:4] == [str(worker.pid), "1/3", "1"]
 
 
 def test_a_worker_that_died_on_this_machine_is_not_listed_although_nobody_has_cleaned_up(crew: Crew) -> None:
@@ -32,10 +36,44 @@ def test_a_worker_that_died_on_this_machine_is_not_listed_although_nobody_has_cl
     kill_together(worker.pid, *family(worker.pid))
     worker.process.wait()
     wait_until(lambda: crew.flow.json("workers") == [], 20)  # sooner than its heartbeat lapses
+    assert "worker" not in crew.flow.dataflow("top").stdout
     assert crew.list_pids() == [worker.pid]
     other = crew.start_ready()
     wait_until(lambda: crew.list_pids() == [other.pid])
     assert [row for row in crew.flow.json("journal") if row["action"] == "lost worker"]
+
+
+def test_a_killed_worker_is_an_incident_until_another_one_starts(crew: Crew) -> None:
+    crew.declare(ONE + '[notify.page]\nkind = "command"\ncommand = "./page.sh"\n')
+    crew.flow.script("load.sh", SLEEPS)
+    crew.flow.script("page.sh", 'echo "$INCIDENT_EVENT $INCIDENT_KIND $INCIDENT_HOST" >> "$PWD/paged"')
+    crew.flow.ready("raw", "1")
+    worker = crew.start_ready("-j", "1")
+    crew.flow.wait_for_pid("pid.1")
+    kill_together(worker.pid, *family(worker.pid))
+    (found,) = crew.flow.json("incidents")
+    assert (found["kind"], found["host"], found["chunks"]) == ("worker_lost", os.uname().nodename, 1)
+    assert f"process {worker.pid}" in found["reason"] and "running load 1 (run 1)" in found["reason"]
+    crew.flow.dataflow("notify")
+    crew.start_ready("-j", "1")
+    assert crew.flow.json("incidents") == []
+    told = [f"{event} worker_lost {os.uname().nodename}" for event in ("opened", "recovered")]
+    wait_until(lambda: (crew.flow.path / "paged").read_text().splitlines() == told)
+
+
+def test_a_worker_restarted_after_a_kill_tells_of_both(sqlite_crew: Crew) -> None:
+    crew = sqlite_crew
+    crew.declare(ONE)
+    crew.flow.script("load.sh", "true")
+    worker = crew.start_ready()
+    kill_together(worker.pid, *family(worker.pid))
+    other = crew.start_ready()
+    other.wait_for(f"(process {worker.pid}) is gone.")
+    assert crew.flow.json("incidents") == []
+    (found,) = crew.flow.json("incidents", "--all")
+    assert (found["kind"], found["recovered"]) == ("worker_lost", True)
+    assert other.end() == 0
+    assert len(crew.flow.json("incidents", "--all")) == 1
 
 
 def test_up_works_without_a_terminal_and_says_what_it_does(sqlite_crew: Crew) -> None:

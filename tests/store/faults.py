@@ -45,6 +45,9 @@ class Delegate:
     def watch(self) -> Watch:
         return self.inner.watch()
 
+    def interrupt(self, patience_seconds: float) -> float | None:
+        return self.inner.interrupt(patience_seconds)
+
     def count_pages(self) -> int:
         return self.inner.count_pages()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -232,6 +233,47 @@ def test_the_printed_upgrade_of_an_older_store_works_while_others_write(postgres
         writer.execute("ROLLBACK")
     assert world.select("SELECT count(*) FROM pg_indexes WHERE indexname = 'run_dataid'") == [(1,)]
     assert (database.schema_version(), database.upgrade()) == (SCHEMA_VERSION, [])
+    world.close()
+
+
+LARGE = ("chunk", "chunk_version", "work", "work_input", "run", "run_input", "journal")
+"""The tables with a row for each chunk or run."""
+
+
+@pytest.mark.parametrize("migration", read_migrations()[1:], ids=lambda one: one[1])
+def test_indexes_of_large_tables_are_built_online(migration: tuple[int, str, str]) -> None:
+    text = migration[2]
+    indexed = re.findall(r"CREATE (?:UNIQUE )?INDEX \w+ ON (\w+)", text)  # not $concurrently
+    created = re.findall(r"CREATE TABLE (\w+)", text)
+    assert not (set(indexed) - set(created)) & set(LARGE)
+    assert text.startswith("-- online\n") == ("$concurrently" in text)
+
+
+def test_others_write_while_the_indexes_of_large_tables_are_built(postgres_url: str) -> None:
+    database = PostgresDatabase(postgres_url, SCHEMA)
+    database.upgrade()
+    world = World(Store(database, "op@desk"), None)
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "2")
+    world.poke("DROP INDEX run_input_chunk")
+    world.poke("DROP INDEX work_incident")
+    world.poke("DELETE FROM migration WHERE number >= 17")
+    upgrading = PostgresDatabase(postgres_url, SCHEMA)
+    with database._connect() as writer, ThreadPoolExecutor() as threads:
+        writer.execute("BEGIN")
+        for table in ("run_input", "work"):
+            writer.execute(f"DELETE FROM {SCHEMA}.{table} WHERE FALSE".encode())
+        upgraded = threads.submit(upgrading.upgrade)
+        building = "query LIKE 'CREATE INDEX%' AND wait_event_type = 'Lock'"
+        while world.select(f"SELECT count(*) FROM pg_stat_activity WHERE {building}") != [(1,)]:
+            assert not upgraded.done()
+        assert world.drain("to_clean") == ["1", "2"]  # claims write to both tables
+        assert not upgraded.done()
+        writer.execute("ROLLBACK")
+        assert upgraded.result(60)[0] == "0017_online_indexes"
+    invalid = "SELECT count(*) FROM pg_index WHERE NOT indisvalid"
+    assert world.select(invalid) == [(0,)]
+    upgrading.close()
     world.close()
 
 

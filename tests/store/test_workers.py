@@ -11,6 +11,7 @@ from dataflow.actions.workers import dismiss_lost, enlist, list_live, listen
 from dataflow.model.record import replace
 from dataflow.model.status import RunOutcome
 from dataflow.model.worker_rows import JobOutlook, WorkerEntry
+from tests.store.races import race
 from tests.store.world import World, make_request
 
 ENTRY = WorkerEntry("00aa11bb22cc33dd", "etl1", "boot-1", 4711, "etl", "dev", "0.1.0", 4, 3)
@@ -169,3 +170,157 @@ def test_nobody_is_notified_while_no_worker_waits(postgres_world: World) -> None
     enlist(postgres_world.store, ENTRY)  # a round trip later than the notification would be
     assert not watch.take()
     watch.close()
+
+
+BESIDE = replace(ENTRY, name="11aa11bb22cc33dd", pid=4712)
+ELSEWHERE = replace(ENTRY, name="22aa11bb22cc33dd", host="etl2")
+
+
+def lapse(world: World, *names: str) -> None:
+    """Let the heartbeats of workers lapse."""
+    for name in names:
+        world.poke(f"UPDATE worker SET alive_until = alive_until - 36, enlisted = 0 WHERE name = '{name}'")
+
+
+def lose(world: World, *names: str) -> None:
+    """Let workers vanish, and have somebody look."""
+    lapse(world, *names)
+    dismiss_lost(world.store, lambda row: False)
+
+
+def list_lost(world: World) -> list[tuple[str, int]]:
+    return [
+        (one.host, one.items)
+        for one in world.store.watching.list_incidents(False, 9)
+        if one.kind == "worker_lost"
+    ]
+
+
+def events(world: World) -> list[str]:
+    return [event for (event,) in world.select("SELECT event FROM notification ORDER BY notification_id")]
+
+
+def test_lost_workers_of_a_host_are_one_incident_with_evidence(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", *[str(number) for number in range(5)])
+    for entry in (ENTRY, BESIDE, ELSEWHERE):
+        enlist(world.store, entry)
+    runs = [
+        world.store.claim(world.plan("to_clean"), make_request(claimant=ENTRY.name)).runs[0] for _ in range(5)
+    ]
+    lose(world, ENTRY.name, BESIDE.name)
+    assert list_lost(world) == [("etl1", 2)]
+    (found,) = world.store.watching.list_incidents(False, 9)
+    assert found.what == "host etl1"
+    assert f"worker {ENTRY.name}, process 4711, since 2" in found.reason
+    assert "no heartbeat for 35 s; it was running to_clean 0 (run" in found.reason
+    assert f"(run {runs[2].run_id}) and 2 more" in found.reason
+    assert events(world) == ["opened"]
+    lose(world, ELSEWHERE.name)
+    assert sorted(list_lost(world)) == [("etl1", 2), ("etl2", 1)]
+
+
+def test_a_worker_that_ends_is_not_lost(world: World) -> None:
+    enlist(world.store, ENTRY)
+    world.store.workers.dismiss(ENTRY.name)
+    dismiss_lost(world.store, lambda row: True)
+    assert (list_lost(world), events(world)) == ([], [])
+
+
+def test_a_host_has_recovered_when_a_worker_starts_there(world: World) -> None:
+    enlist(world.store, ENTRY)
+    lapse(world, ENTRY.name)
+    enlist(world.store, ELSEWHERE)
+    dismiss_lost(world.store, lambda row: False)
+    enlist(world.store, replace(ELSEWHERE, name="33aa11bb22cc33dd"))
+    assert list_lost(world) == [("etl1", 1)]
+    enlist(world.store, BESIDE)
+    assert list_lost(world) == []
+    assert events(world) == ["opened", "recovered"]
+
+
+def test_a_host_has_recovered_when_a_worker_taken_for_dead_is_heard_of_again(world: World) -> None:
+    enlist(world.store, ENTRY)
+    lose(world, ENTRY.name)
+    enlist(world.store, ENTRY)
+    assert (list_lost(world), events(world)) == ([], ["opened", "recovered"])
+
+
+def test_another_worker_of_the_host_that_was_there_before_is_no_recovery(world: World) -> None:
+    enlist(world.store, BESIDE)
+    world.poke("UPDATE worker SET enlisted = enlisted - 60")
+    enlist(world.store, ENTRY)
+    world.poke(f"UPDATE worker SET alive_until = alive_until + 5 WHERE name = '{ENTRY.name}'")
+    dismiss_lost(world.store, lambda row: row.name == ENTRY.name)
+    enlist(world.store, BESIDE)
+    assert (list_lost(world), events(world)) == ([("etl1", 1)], ["opened"])
+
+
+def test_a_worker_that_was_replaced_before_it_was_missed_is_news_and_no_longer_trouble(world: World) -> None:
+    enlist(world.store, ENTRY)
+    lapse(world, ENTRY.name)
+    enlist(world.store, BESIDE)
+    dismiss_lost(world.store, lambda row: False)
+    assert (list_lost(world), events(world)) == ([], ["opened", "recovered"])
+
+
+def test_a_worker_that_started_after_the_machine_did_is_a_successor(world: World) -> None:
+    enlist(world.store, ENTRY)
+    enlist(world.store, BESIDE)
+    world.poke(f"UPDATE worker SET clock_id = 'old', alive_until = 1e12 WHERE name = '{ENTRY.name}'")
+    dismiss_lost(world.store, lambda row: False)
+    assert (list_lost(world), events(world)) == ([], ["opened", "recovered"])
+
+
+def test_a_heartbeat_after_the_last_look_keeps_a_worker(world: World) -> None:
+    enlist(world.store, ENTRY)
+    (row,) = world.store.read.list_workers()
+    assert world.store.workers.dismiss_lost([row], []) == []
+    assert (len(world.store.read.list_workers()), events(world)) == (1, [])
+
+
+def test_a_worker_that_starts_while_another_is_found_lost_ends_the_incident(postgres_world: World) -> None:
+    world = postgres_world
+    enlist(world.store, ENTRY)
+    lapse(world, ENTRY.name)
+    raced = race(
+        world,
+        lambda one: dismiss_lost(one.store, lambda row: False),
+        lambda one: enlist(one.store, BESIDE),
+    )
+    assert raced.waited
+    assert (list_lost(world), events(world)) == ([], ["opened", "recovered"])
+
+
+def test_a_worker_found_lost_while_another_starts_has_a_successor(postgres_world: World) -> None:
+    world = postgres_world
+    enlist(world.store, ENTRY)
+    lapse(world, ENTRY.name)
+    raced = race(
+        world,
+        lambda one: enlist(one.store, BESIDE),
+        lambda one: dismiss_lost(one.store, lambda row: False),
+    )
+    assert raced.waited
+    assert (list_lost(world), events(world)) == ([], ["opened", "recovered"])
+
+
+def test_acknowledging_a_lost_worker_closes_its_incident_without_a_recovery(world: World) -> None:
+    enlist(world.store, ENTRY)
+    lose(world, ENTRY.name)
+    (found,) = world.store.watching.list_incidents(False, 9)
+    world.store.watching.acknowledge(found.incident_id, "sold")
+    assert list_lost(world) == []
+    enlist(world.store, ENTRY)
+    assert events(world) == ["opened"]
+    lose(world, ENTRY.name)
+    assert list_lost(world) == [("etl1", 1)]
+
+
+def test_removing_a_job_leaves_lost_workers_alone(world: World) -> None:
+    world.chain("raw", "clean")
+    enlist(world.store, ENTRY)
+    lose(world, ENTRY.name)
+    world.remove_job("to_clean")
+    world.store.watching.look_at_clocks()
+    assert list_lost(world) == [("etl1", 1)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.store import test_dataset_clocks as clocks
 from tests.store import test_incidents as incidents
 from tests.store import test_outbox as outbox
+from tests.store import test_workers as workers
 from tests.store.mutants import EVERYTHING, Mutant
 
 LAPSED = "d.clock_id <> $clock_id OR d.until <= $lease_now OR d.until > $lease_now + 3600"
@@ -69,6 +70,32 @@ WATCH = [
         "watch.purge_incidents",
         "WHERE closed_at < :before",
         incidents.test_purge_deletes_closed_incidents_and_keeps_open_ones,
+    ),
+    Mutant(
+        "watch.find_open",
+        "AND host = :host",
+        workers.test_a_host_has_recovered_when_a_worker_starts_there,
+    ),
+    Mutant(
+        "worker.dismiss",
+        "AND (:gone OR alive_until <= $lease_now OR clock_id <> $clock_id)",
+        workers.test_a_heartbeat_after_the_last_look_keeps_a_worker,
+    ),
+    Mutant(
+        "worker.find_successor",
+        "host = :host AND",
+        workers.test_a_host_has_recovered_when_a_worker_starts_there,
+    ),
+    Mutant(
+        "worker.find_successor",
+        "enlisted > :beat",
+        workers.test_another_worker_of_the_host_that_was_there_before_is_no_recovery,
+        "TRUE",
+    ),
+    Mutant(
+        "worker.find_successor",
+        "clock_id <> :clock_id OR",
+        workers.test_a_worker_that_started_after_the_machine_did_is_a_successor,
     ),
 ]
 
@@ -176,6 +203,16 @@ WATCH_LOCKS = [
         "watch.lock_outbox",
         EVERYTHING,
         outbox.test_notifications_are_committed_in_the_order_of_their_numbers,
+    ),
+    Mutant(
+        "watch.lock_outbox",
+        EVERYTHING,
+        workers.test_a_worker_that_starts_while_another_is_found_lost_ends_the_incident,
+    ),
+    Mutant(
+        "watch.lock_outbox",
+        EVERYTHING,
+        workers.test_a_worker_found_lost_while_another_starts_has_a_successor,
     ),
     Mutant(
         "outbox.next_due",

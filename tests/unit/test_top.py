@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dataflow.actions.job_progress import MOST_RECENT, JobProgress, Progress, find_rates
+from dataflow.actions.job_progress import MOST_RECENT, JobProgress, Progress, WorkerLoad, find_rates
 from dataflow.cli.terminal import measure
 from dataflow.cli.top import draw
 from dataflow.store.run_reads import LiveRun, RecentRun
@@ -20,9 +20,12 @@ def job(name: str = "load", **fields: int | float | None) -> JobProgress:
     return JobProgress(name, **given | fields)  # type: ignore[arg-type]
 
 
-def frame(*jobs: JobProgress, runs: int = 0, incidents: tuple[str, ...] = ()) -> Progress:
+def frame(
+    *jobs: JobProgress, runs: int = 0, incidents: tuple[str, ...] = (), hosts: tuple[str, ...] = ()
+) -> Progress:
     live = tuple(LiveRun(7 + n, "load", f"2026-08-{n + 1:02d}", "etl1", NOW - 65) for n in range(runs))
-    return Progress(NOW, jobs, live, incidents)
+    workers = tuple(WorkerLoad(host, 4711, "0.1.0", 3, 1, 16, NOW - 7380) for host in hosts)
+    return Progress(NOW, jobs, live, incidents, workers)
 
 
 def test_a_rate_counts_the_runs_since_the_first_of_the_last_minutes_began() -> None:
@@ -56,6 +59,28 @@ def test_a_frame_shows_progress_rate_time_left_and_failures() -> None:
     ]
 
 
+def test_a_frame_shows_workers_between_jobs_and_runs() -> None:
+    lines = draw(frame(job(), runs=1, hosts=("etl1", "etl2.example.org")), 80, 24)
+    assert lines[0] == "2027-01-15T08:00:00Z, 1 job, 1 running, 2 workers"
+    assert lines[4:8] == [
+        "",
+        "worker on        process    busy jobs     for version",
+        "etl1                4711    1/16    3    2h3m 0.1.0",
+        "etl2.example.org    4711    1/16    3    2h3m 0.1.0",
+    ]
+    assert lines[-1].endswith("2026-08-01 on etl1")
+
+
+def test_jobs_workers_and_runs_share_a_small_terminal() -> None:
+    jobs = [job(f"job{number}") for number in range(50)]
+    lines = draw(frame(*jobs, runs=30, hosts=tuple(f"etl{number}" for number in range(50))), 80, 24)
+    assert len(lines) == 24
+    assert sum(line.startswith("job") for line in lines) == 8
+    assert sum(line.startswith("etl") for line in lines) == 2
+    assert sum("on etl1" in line for line in lines) == 5
+    assert sum("more" in line for line in lines) == 3
+
+
 def test_without_unicode_the_bar_is_ascii() -> None:
     assert "load #####........." in draw(frame(job()), 80, 24, unicode=False)[3]
 
@@ -77,7 +102,8 @@ def test_a_frame_fits_into_the_terminal(width: int, height: int) -> None:
     name = "a_job_with_a_long_name_" * 3
     big = {"total": 1_000_000, "done": 999_999, "running": 128}
     jobs = [job(f"{name}{number}", **big) for number in range(50)]
-    many = frame(*jobs, runs=30, incidents=(f"failed {name}", f"invalid {name}"))
+    hosts = tuple(f"{name}{number}" for number in range(20))
+    many = frame(*jobs, runs=30, incidents=(f"failed {name}", f"invalid {name}"), hosts=hosts)
     lines = draw(many, width, height)
     assert max(measure(line) for line in lines) <= width
     assert len(lines) <= height

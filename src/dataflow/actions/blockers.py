@@ -9,9 +9,9 @@ from dataflow.actions.next_commands import (
     shell,
     why_command,
 )
-from dataflow.actions.refusals import find_repair, in_the_past, is_located_now, question_of
+from dataflow.actions.refusals import ask_right, find_repair, in_the_past, is_located_now, question_of
 from dataflow.actions.work_case import Reason
-from dataflow.model.answers import Question
+from dataflow.model.answers import Question, Verdict
 from dataflow.model.job_dataid import previous_job_dataid
 from dataflow.model.status import RunOutcome, WorkState
 from dataflow.model.wording import plural
@@ -91,6 +91,12 @@ def _wait(case: WorkCase, work: WorkRow, run: RunRow | None) -> Reason | None:
     if question is Question.LOCATED and is_located_now(case):
         now = "is there now" if " was not at " in text else "can be now"
         text, command = f"{text}, but {now}", resubmit_command(case.plan.job.name, case.dataid)
+    if question is Question.RIGHT:
+        right = ask_right(case)
+        if right.answer is Verdict.NO:
+            text = right.evidence
+        else:
+            text, command = f"{text}; it is right now", resubmit_command(case.plan.job.name, case.dataid)
     text = f"{text}; the next attempt is in {wait}"
     # A problem that persists says how to repair it; safety is checked again.
     repair = (find_repair(case, question) if question else None) or command

@@ -1,19 +1,24 @@
-"""Incidents: opening and closing those that come from the clock, and silencing one."""
+"""Incidents: opening and closing those that somebody must look for, and silencing one."""
 
 from __future__ import annotations
 
+from dataflow.actions.workers import dismiss_lost
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dataflow.actions.workers import IsDead
+    from dataflow.model.worker_rows import WorkerRow
     from dataflow.store.store import Store
 
 
-def watch_clocks(store: Store) -> int:
-    """Open and close the incidents of datasets that are stale or overdue; return how many were looked at.
+def look(store: Store, is_dead: IsDead) -> list[WorkerRow]:
+    """Open and close the incidents of late datasets and lost workers; return the workers found lost.
 
     Workers and `dataflow notify` call it about once a minute. When nothing can have become late since
-    somebody last looked, it costs two short reads.
+    somebody last looked, it costs a few short reads.
     """
-    return store.watching.look_at_clocks()
+    store.watching.look_at_clocks()
+    return dismiss_lost(store, is_dead)
 
 
 def acknowledge(store: Store, incident_id: int, why: str) -> None:

@@ -1,14 +1,21 @@
-"""How far all jobs are, how fast, and when they will be done: counted over indexes, from bounded history."""
+"""How far all jobs are, how fast, when they will be done, and by which workers.
+
+Counted over indexes, from bounded history.
+"""
 
 from __future__ import annotations
 
+from dataflow.actions.workers import list_live
 from dataflow.model.record import record
 from dataflow.model.status import UNFINISHED, WorkState
+from dataflow.store.reads import seconds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from dataflow.actions.workers import IsDead
+    from dataflow.model.worker_rows import WorkerRow
     from dataflow.store.run_reads import LiveRun, RecentRun
     from dataflow.store.store import Store
 
@@ -41,17 +48,31 @@ class JobProgress:
 
 
 @record
+class WorkerLoad:
+    """A live worker, and how many of its streams are busy."""
+
+    host: str
+    pid: int
+    version: str
+    jobs: int
+    busy: int
+    streams: int
+    started_at: float
+
+
+@record
 class Progress:
-    """All jobs, their runs, and how much is in trouble, at one moment."""
+    """All jobs, their runs, the workers, and how much is in trouble, at one moment."""
 
     now_at: float
     jobs: tuple[JobProgress, ...]
     runs: tuple[LiveRun, ...]
     incidents: tuple[str, ...]
+    workers: tuple[WorkerLoad, ...] = ()
 
 
-def get_progress(store: Store) -> Progress:
-    """Return the progress of all jobs."""
+def get_progress(store: Store, is_dead: IsDead) -> Progress:
+    """Return the progress of all jobs, and the workers that are alive."""
     now = store.read.get_now()
     totals = store.read.count_work_by_job()
     counts: dict[int, dict[str, int]] = {}
@@ -76,8 +97,14 @@ def get_progress(store: Store) -> Progress:
         parts = (max(total, open_count), done, running, waiting, failed, kept)
         found.append(JobProgress(job.job, *parts, rates.get(job.job_id)))
     incidents = store.watching.list_incidents(False, MOST_INCIDENTS)
-    trouble = tuple([f"{one.kind} {one.job or one.dataset}" for one in incidents])
-    return Progress(now, tuple(found), tuple(store.read.list_live_streams()), trouble)
+    trouble = tuple([f"{one.kind} {one.subject}" for one in incidents])
+    workers = tuple([_load_of(row) for row in list_live(store, is_dead)])
+    return Progress(now, tuple(found), tuple(store.read.list_live_streams()), trouble, workers)
+
+
+def _load_of(row: WorkerRow) -> WorkerLoad:
+    busy, started_at = len(row.doing), seconds_of(row.started_at)
+    return WorkerLoad(row.host, row.pid, row.version, row.jobs, busy, row.streams, started_at)
 
 
 def find_rates(runs: Sequence[RecentRun], now: float) -> Mapping[int, float]:

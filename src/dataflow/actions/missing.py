@@ -21,6 +21,7 @@ from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import ALL, LATEST, SIMPLE, is_lagging, needed_by
 from dataflow.model.record import replace
+from dataflow.model.status import RunOutcome
 from dataflow.store.registry import CALENDAR_SUFFIX, calendar_name
 
 TYPE_CHECKING = False
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from dataflow.actions.shortages import Shortage
     from dataflow.actions.work_case import WorkCase
-    from dataflow.model.records import Pin, Plan, PlanInput
+    from dataflow.model.records import Pin, Plan, PlanInput, RunRow
     from dataflow.model.schedule import Interval
     from dataflow.store.chunk_reads import ChunkFacts
     from dataflow.store.store import Store
@@ -163,7 +164,20 @@ def _why_missing(
             reason = Reason("it was withdrawn", resubmit_command(plan.job.name, dataid))
         else:
             reason = explain_producer(replace(case, plan=plan, dataid=dataid, depth=case.depth + 1))
+            if chunk is not None and (run := _find_overwriter(case, chunk)):
+                link = f"{', which' if case.depth else ': it'} {why_not_ready(chunk)}"
+                if run.dataid == dataid:
+                    link += ", and "
+                else:  # in a place that all dataids share
+                    repair = resubmit_command(run.job, run.dataid)
+                    reason = Reason(f", which was to make {run.dataid}", repair)
     return replace(reason, text=f"{text}{link}{reason.text}")
+
+
+def _find_overwriter(case: WorkCase, chunk: ChunkFacts) -> RunRow | None:
+    """Return the run that has left a chunk partly overwritten; None while it is still at it."""
+    run = case.store.read.find_run(chunk.dirty_run_id) if chunk.dirty_run_id else None
+    return None if run is None or run.outcome is RunOutcome.RUNNING else run
 
 
 def _why_uncovered(case: WorkCase, source: PlanInput) -> Reason:

@@ -190,10 +190,10 @@ def _compare_size(item: InputChunk) -> tuple[Verdict, str] | None:
     if item.pin and item.pin.size is not None and is_local(item.location):
         found, recorded = measure(item.location), item.pin.size
         if found == recorded:
-            return YES, f"{item.name} has the {found} bytes recorded"
+            return YES, f"{item.name} has the {counted(found, 'byte')} recorded"
         if found is not None:
-            then = f"{recorded} were recorded when it was published"
-            return NO, f"{item.name} has {found} bytes, but {then}"
+            then = f"{recorded:,} {'was' if recorded == 1 else 'were'} recorded when it was published"
+            return NO, f"{item.name} has {counted(found, 'byte')}, but {then}"
     return None
 
 

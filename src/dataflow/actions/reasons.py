@@ -22,7 +22,7 @@ from dataflow.actions.next_commands import (
     shell,
     why_command,
 )
-from dataflow.actions.refusals import in_the_past
+from dataflow.actions.refusals import in_the_past, list_refusals
 from dataflow.actions.shortages import describe_incomplete, describe_partial, has_no_pairs
 from dataflow.actions.work_case import Reason, WorkCase, why_not_ready
 from dataflow.model.mapping import UNCALLING
@@ -91,6 +91,9 @@ def explain(case: WorkCase) -> Explanation:
 def _explain_open(case: WorkCase, work: WorkRow, run: RunRow | None) -> Explanation:
     missing = list_missing(case, _explain_producer)
     blockers = list_blockers(case, work, run)
+    if not missing:
+        known = [reason.question for reason in blockers]
+        blockers += [reason for reason in list_refusals(case) if reason.question not in known]
     held = [reason for reason in blockers if reason.is_hold]
     others = [reason for reason in blockers if not reason.is_hold]
     reasons = [*held, *missing, *others]

@@ -5,10 +5,19 @@ It uses the functions that prepare a run, so `why` reports what RunJob does.
 
 from __future__ import annotations
 
-from dataflow.actions.next_commands import move_command, ready_command, resubmit_command
+from dataflow.actions.next_commands import (
+    follow_command,
+    move_command,
+    ready_command,
+    resubmit_command,
+    run_command,
+    runner,
+)
 from dataflow.actions.prepare import answer_located, answer_right, is_there, list_inputs, list_outputs
+from dataflow.actions.work_case import Reason
 from dataflow.model.answers import Question, Verdict
 from dataflow.model.records import Run
+from dataflow.model.status import RunOutcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,12 +41,39 @@ def ask_located(case: WorkCase, there: tuple[InputChunk, ...]) -> Answer:
     return answer_located(case.plan, there, outputs)
 
 
+def list_refusals(case: WorkCase) -> list[Reason]:
+    """Return why a run of work whose inputs are ready would not be started: they are not as published."""
+    there = _list_there(case)
+    refused = f"the next {runner(case.plan)} would not start it"
+    found = []
+    right = answer_right(case.plan, case.dataid, there)
+    if right.answer is Verdict.NO:
+        repair = _repair_size(case, there) or run_command(case.plan)
+        found.append(Reason(f"{refused}: {right.evidence}", repair, question=Question.RIGHT))
+    for item in there:
+        if item.pin is not None and item.pin.dirty_run_id is not None:
+            text, command = _explain_overwritten(case, item, item.pin.dirty_run_id)
+            found.append(Reason(f"{refused}: {text}", command, question=Question.SAFE))
+    return found
+
+
+def _explain_overwritten(case: WorkCase, item: InputChunk, run_id: int) -> tuple[str, str]:
+    """Return that a run has begun to overwrite an input, and what to do about it."""
+    run = case.store.read.find_run(run_id)
+    if run is not None and run.outcome is RunOutcome.RUNNING:
+        return f"run {run_id} is overwriting {item.name}", follow_command(run_id)
+    text = f"{item.name} was left partly overwritten by run {run_id}"
+    if run is not None:
+        return text, resubmit_command(run.job, run.dataid)
+    return text, ready_command(item.source.dataset.name, item.dataid) + " --again"
+
+
 def find_repair(case: WorkCase, question: Question) -> str | None:
     """Return what to repair if the answer is still no; None if it is not, or nothing can be done."""
-    there = tuple(chunk for chunk in list_input_chunks(case) if chunk.pin is not None)
+    there = _list_there(case)
     if question is Question.LOCATED and ask_located(case, there).answer is Verdict.NO:
         return _repair_place(case, there)
-    if question is Question.RIGHT and answer_right(case.plan, case.dataid, there).answer is Verdict.NO:
+    if question is Question.RIGHT and ask_right(case).answer is Verdict.NO:
         return _repair_size(case, there)
     return None
 
@@ -54,14 +90,24 @@ def in_the_past(reason: str) -> str:
     if question_of(reason) is Question.LOCATED:
         evidence = reason.partition("? no: ")[2].replace(" is not at ", " was not at ")
         return f"{evidence.replace(' cannot be written ', ' could not be written ')} when last tried"
+    if question_of(reason) is Question.RIGHT:
+        return reason.partition("? no: ")[2].replace(" has ", " had ")
     _, is_signal, name = reason.partition("interrupted: SIG")
     return f"the last run was interrupted (SIG{name})" if is_signal else reason
 
 
 def is_located_now(case: WorkCase) -> bool:
     """Return whether all inputs are at their locations now and the outputs can be written."""
-    there = tuple(chunk for chunk in list_input_chunks(case) if chunk.pin is not None)
-    return ask_located(case, there).answer is Verdict.YES
+    return ask_located(case, _list_there(case)).answer is Verdict.YES
+
+
+def ask_right(case: WorkCase) -> Answer:
+    """Compare the published inputs with what was recorded when they were published."""
+    return answer_right(case.plan, case.dataid, _list_there(case))
+
+
+def _list_there(case: WorkCase) -> tuple[InputChunk, ...]:
+    return tuple(chunk for chunk in list_input_chunks(case) if chunk.pin is not None)
 
 
 def _repair_place(case: WorkCase, there: tuple[InputChunk, ...]) -> str | None:

@@ -36,6 +36,11 @@ def dismiss_lost(store: Store, is_dead: IsDead) -> list[WorkerRow]:
     return store.workers.dismiss_lost(lost, gone) if lost else []
 
 
+def describe_lost(row: WorkerRow) -> str:
+    """Return in words that a worker is lost."""
+    return f"Worker {row.name} on {row.host} (process {row.pid}) is gone."
+
+
 def list_live(store: Store, is_dead: IsDead) -> list[WorkerRow]:
     """Return the workers that are alive, oldest first."""
     return [row for row in store.read.list_workers() if not row.has_lapsed and not is_dead(row)]

@@ -13,6 +13,7 @@ from dataflow.cli.tables import show_rows
 from dataflow.config.project import PROJECT_FILE
 from dataflow.model.incident import RECOVERED
 from dataflow.model.record import as_dict, names_of
+from dataflow.runjob.dead_workers import is_dead_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,11 +42,11 @@ def add_parser(commands: Commands) -> None:
 
 
 def incidents(args: argparse.Namespace, context: Context) -> None:
-    """Lists what is in trouble: one line for each kind of trouble of a job or dataset, however many chunks
-    it has, and who was notified.
+    """Lists what is in trouble: one line for each kind of trouble of a job, dataset or host, however many
+    chunks or workers it has, and who was notified.
     """
     store = context.store
-    actions.watch_clocks(store)
+    actions.look(store, lambda row: is_dead_here(context.config, row))
     found = store.watching.list_incidents(args.all, MOST)
     deliveries: dict[int, list[DeliveryRow]] = {}
     for one in store.watching.list_deliveries([incident.incident_id for incident in found]):
@@ -62,7 +63,7 @@ def incidents(args: argparse.Namespace, context: Context) -> None:
 
 def acknowledge(args: argparse.Namespace, context: Context) -> None:
     """Silences an incident: no more notifications are sent for it, except of its recovery to channels that
-    know of it. It closes by itself.
+    know of it. It closes by itself; that of a lost worker closes now.
     """
     actions.acknowledge(context.store, args.incident, args.why)
     context.say(f"Acknowledged incident {args.incident}.")

@@ -12,6 +12,7 @@ from dataflow.cli.options import Commands, add_switches
 from dataflow.cli.status import duration
 from dataflow.cli.terminal import find_width, measure, short_span, shorten_middle
 from dataflow.model.wording import counted, utc_text
+from dataflow.runjob.dead_workers import is_dead_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +27,10 @@ PLAIN_HEIGHT = 1000
 SHORTEST_INTERVAL = 0.2
 BAR_WIDTH = 14
 NAME_WIDTH = 20
+HOST_WIDTH = 32
+WORKER_LINES = 5
 RUN_LINES = 8
-"""Lines that runs may take as long as there are jobs to show."""
+"""Lines that workers and runs may take as long as there are jobs to show."""
 
 
 def add_parser(commands: Commands) -> None:
@@ -39,15 +42,19 @@ def add_parser(commands: Commands) -> None:
 
 
 def top(args: argparse.Namespace, context: Context) -> None:
-    """Shows all jobs with their progress, rate, time left and failures, and their runs, until interrupted.
-    Prints one frame if stdout is not a terminal. Rates are those of the last ten minutes.
+    """Shows all jobs with their progress, rate, time left and failures, the workers and the runs, until
+    interrupted. Prints one frame if stdout is not a terminal. Rates are those of the last ten minutes.
     """
     width = find_width(sys.stdout)
     if args.once or width is None:
         size = (width or PLAIN_WIDTH, PLAIN_HEIGHT)
-        print("\n".join(draw(get_progress(context.store), *size, _is_unicode())))
+        print("\n".join(draw(_get_progress(context), *size, _is_unicode())))
         return
     _watch(context, max(args.interval, SHORTEST_INTERVAL))
+
+
+def _get_progress(context: Context) -> Progress:
+    return get_progress(context.store, lambda row: is_dead_here(context.config, row))
 
 
 def draw(found: Progress, width: int, height: int, unicode: bool = True) -> list[str]:
@@ -57,14 +64,18 @@ def draw(found: Progress, width: int, height: int, unicode: bool = True) -> list
     longest = max((measure(name) for name in names), default=0)
     name_width = max(3, min(longest, NAME_WIDTH + max(0, width - PLAIN_WIDTH)))
     jobs = sorted(found.jobs, key=lambda job: (not job.running, not job.waiting, not job.failed, job.job))
+    workers = _worker_lines(found)
     runs = [_run_line(run, found.now_at, name_width) for run in found.runs]
     reserved = min(len(runs) + 2, RUN_LINES) if runs else 0
-    room = max(1, height - len(lines) - 1 - reserved)
+    reserved_before = min(len(workers) + 1, WORKER_LINES) if workers else 0
+    room = max(1, height - len(lines) - 1 - reserved_before - reserved)
     heading = (f"{'job':<{name_width}}", " " * BAR_WIDTH, "done/total".rjust(15))
     lines.append(" ".join([*heading, "run".rjust(4), "fail".rjust(5), "rate".rjust(7), "eta".rjust(7)]))
     lines += _cut([_job_line(job, name_width, unicode) for job in jobs], room)
     if not jobs:
         lines.append("No jobs yet. Add one: dataflow job add NAME --in DATASET --out DATASET")
+    if workers:
+        lines += ["", *_cut(workers, max(2, height - len(lines) - 1 - reserved))]
     if runs:
         lines += ["", f"{'run':>7} {'job':<{name_width}} {'for':>7} dataid"]
         lines += _cut(runs, max(1, height - len(lines)))
@@ -79,6 +90,8 @@ def _fitted(line: str, width: int) -> str:
 
 def _headline(found: Progress) -> str:
     parts = [utc_text(found.now_at)[:19] + "Z", counted(len(found.jobs), "job"), f"{len(found.runs)} running"]
+    if found.workers:
+        parts.append(counted(len(found.workers), "worker"))
     if found.incidents:
         parts.append(f"{counted(len(found.incidents), 'incident')}: {', '.join(found.incidents[:3])}")
     return ", ".join(parts)
@@ -119,6 +132,20 @@ def _run_line(run: LiveRun, now: float, name_width: int) -> str:
     return f"{run.run_id:>7} {shown} {age:>7} {run.dataid} on {run.host}"
 
 
+def _worker_lines(found: Progress) -> list[str]:
+    """A heading and one line for each worker; nothing without workers."""
+    if not found.workers:
+        return []
+    hosts = [shorten_middle(one.host, HOST_WIDTH) for one in found.workers]
+    width = max(map(measure, [*hosts, "worker on"]))
+    lines = [f"{'worker on':<{width}} {'process':>7} {'busy':>7} {'jobs':>4} {'for':>7} version"]
+    for host, one in zip(hosts, found.workers, strict=True):
+        age = _span(max(0.0, found.now_at - one.started_at))
+        cells = f"{one.pid:>7} {f'{one.busy}/{one.streams}':>7} {one.jobs:>4} {age:>7} {one.version}"
+        lines.append(f"{host}{' ' * (width - measure(host))} {cells}")
+    return lines
+
+
 def _cut(lines: Sequence[str], most: int) -> list[str]:
     """The first lines, and how many more there are."""
     if len(lines) <= most:
@@ -142,6 +169,6 @@ def _watch(context: Context, interval_seconds: float) -> None:
         signal.signal(number, lambda *_: stopping.set())
     with Live(console=console, screen=True, auto_refresh=False) as live:
         while not stopping.is_set():
-            lines = draw(get_progress(context.store), console.width, console.height, unicode)
+            lines = draw(_get_progress(context), console.width, console.height, unicode)
             live.update(Text("\n".join(lines), no_wrap=True), refresh=True)
             stopping.wait(interval_seconds)

@@ -79,14 +79,9 @@ def up(args: argparse.Namespace, context: Context) -> int:
 def workers(args: argparse.Namespace, context: Context) -> None:
     """Lists the workers that are alive: where, since when, which version, and what they are doing."""
     from dataflow.actions.workers import list_live
-    from dataflow.store.leases import boot_id
+    from dataflow.runjob.dead_workers import is_dead_here
 
-    here = (context.config.host, boot_id())
-
-    def is_dead(row: WorkerRow) -> bool:
-        return (row.host, row.boot_id) == here and context.is_gone(row.name)
-
-    found = list_live(context.store, is_dead)
+    found = list_live(context.store, lambda row: is_dead_here(context.config, row))
     rows = [_as_json(row) if args.json else _as_row(row) for row in found]
     show_rows(rows, COLUMNS, args.json, "No worker is alive. Start one: dataflow worker", args.wide)
 

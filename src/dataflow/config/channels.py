@@ -72,7 +72,7 @@ class Channel:
             return True
         if job:
             return any(fnmatchcase(job, pattern) for pattern in self.jobs)
-        return any(fnmatchcase(dataset, pattern) for pattern in self.datasets)
+        return bool(dataset) and any(fnmatchcase(dataset, pattern) for pattern in self.datasets)
 
 
 def _read_events(value: object) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Incidents: trouble with one job or dataset that people should hear of once."""
+"""Incidents: trouble with one job, dataset or host that people should hear of once."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ class IncidentKind(StrEnum):
     QUARANTINE = "quarantine"  # work of a job is FAILED because its runs died again and again
     STALE = "stale"  # the newest chunk of a dataset is older than fresh_within allows
     OVERDUE = "overdue"  # a chunk of a dataset was not published by due_by
+    WORKER_LOST = "worker_lost"  # a worker on a host has vanished without ending
 
 
 OPENED, RECOVERED = "opened", "recovered"
@@ -26,12 +27,16 @@ EVENTS = (*[kind.value for kind in IncidentKind], RECOVERED)
 
 @record
 class Incident:
-    """One incident as `dataflow incidents` lists it; `items` counts its chunks, the first is `dataid`."""
+    """One incident as `dataflow incidents` lists it; `items` counts its chunks, the first is `dataid`.
+
+    Of lost workers, `items` counts the workers.
+    """
 
     incident_id: int
     kind: str
     job: str
     dataset: str
+    host: str
     dataid: str
     reason: str
     items: int
@@ -43,9 +48,14 @@ class Incident:
     acknowledged_why: str
 
     @property
+    def subject(self) -> str:
+        """The name of the job, dataset or host that is in trouble."""
+        return self.job or self.dataset or self.host
+
+    @property
     def what(self) -> str:
-        """The job or dataset that is in trouble."""
-        return f"job {self.job}" if self.job else f"dataset {self.dataset}"
+        """What is in trouble, in words."""
+        return f"{'job' if self.job else 'dataset' if self.dataset else 'host'} {self.subject}"
 
 
 @record
@@ -73,8 +83,19 @@ class Notification:
     kind: str
     job: str
     dataset: str
+    host: str
     dataid: str
     reason: str
     items: int
     opened_at: str
     closed_at: str | None
+
+    @property
+    def subject(self) -> str:
+        """The name of the job, dataset or host that is in trouble."""
+        return self.job or self.dataset or self.host
+
+    @property
+    def what(self) -> str:
+        """What is in trouble, in words."""
+        return f"{'job' if self.job else 'dataset' if self.dataset else 'host'} {self.subject}"

@@ -53,9 +53,8 @@ def run_command(channel: Channel, message: Message, environ: Mapping[str, str], 
 
 def _variables(message: Message) -> dict[str, str]:
     facts = message.facts
-    found = {
-        f"INCIDENT_{name.upper()}": facts[name] for name in ("event", "kind", "job", "dataset", "dataid")
-    }
+    names = ("event", "kind", "job", "dataset", "host", "dataid")
+    found = {f"INCIDENT_{name.upper()}": facts[name] for name in names}
     found |= {"INCIDENT_ID": facts["incident"], "INCIDENT_TEXT": message.text, "NOTIFICATION_ID": message.key}
     return {name: str(value or "").replace("\0", "") for name, value in found.items()}
 

@@ -156,8 +156,8 @@ class Deliverer:
             delay = _delay_after(notification.attempts, channel.retry_delay_seconds)
             failure = Failure(error, delay, channel.attempts)
             state = watching.record_failed(number, channel.name, sending.token, failure) or "taken over"
-        what = notification.job or notification.dataset
-        return Outcome(channel.name, notification.event, f"{notification.kind} {what}", error, state)
+        what = f"{notification.kind} {notification.subject}"
+        return Outcome(channel.name, notification.event, what, error, state)
 
 
 def _delay_after(attempts: int, first_seconds: float) -> float:

@@ -42,18 +42,18 @@ class Message:
 def compose(notification: Notification, origin: Origin) -> Message:
     """Return what is said about an incident that has opened or recovered."""
     one = notification
-    what = f"job {one.job}" if one.job else f"dataset {one.dataset}"
+    what = one.what
     reason = shortened(one.reason, LONGEST_REASON)
-    chunks = counted(one.items, "chunk")
+    items = "" if one.dataset else f", {counted(one.items, 'worker' if one.host else 'chunk')}"
     if one.event == OPENED:
-        headline = f"{one.kind}: {what}" + (f", {chunks}" if one.job else "")
+        headline = f"{one.kind}: {what}{items}"
         first = (
             f" (first: {one.dataid})" if one.job and one.items > 1 else f" ({one.dataid})" if one.job else ""
         )
         text = f"{headline}{first}: {reason}" if reason else f"{headline}{first}"
-        following = f"dataflow incidents; dataflow ack {one.incident_id}"
+        following = f"dataflow {'workers' if one.host else 'incidents'}; dataflow ack {one.incident_id}"
     else:
-        headline = f"recovered: {what} ({one.kind}" + (f", {chunks})" if one.job else ")")
+        headline = f"recovered: {what} ({one.kind}{items})"
         text = f"{headline} since {one.opened_at}"
         following = "dataflow incidents --all"
     headline = f"[{origin.environment}] {headline}"
@@ -65,6 +65,7 @@ def compose(notification: Notification, origin: Origin) -> Message:
         "incident": one.incident_id,
         "job": one.job or None,
         "dataset": one.dataset or None,
+        "host": one.host or None,
         "dataid": one.dataid or None,
         "chunks": one.items,
         "reason": reason,

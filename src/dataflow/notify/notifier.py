@@ -1,15 +1,18 @@
-"""Looks at the clocks once a minute and delivers what is due: once, until stopped, or in a thread."""
+"""Looks for trouble once a minute and delivers what is due: once, until stopped, or in a thread."""
 
 from __future__ import annotations
 
 import threading
 import time
+from functools import partial
 
-from dataflow.actions.incidents import watch_clocks
+from dataflow.actions.incidents import look
+from dataflow.actions.workers import describe_lost
 from dataflow.config.channels import LONGEST_TIMEOUT_SECONDS, find_channels
 from dataflow.errors import StoreError
 from dataflow.notify.deliverer import GRACE_SECONDS, Deliverer
 from dataflow.notify.senders import make_senders
+from dataflow.runjob.dead_workers import is_dead_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,8 +91,8 @@ class Notifier:
                 self._stopping.wait(STORE_PAUSE_SECONDS)
 
     def run_once(self, store: Store) -> tuple[list[Outcome], tuple[str, ...]]:
-        """Look at the clocks, try what is due once; return what became of it, and problems of channels."""
-        watch_clocks(store)
+        """Look for trouble, try what is due once; return what became of it, and problems of channels."""
+        self._look(store)
         deliverer = self._make(store)
         return deliverer.run_once(), self._problems
 
@@ -97,7 +100,7 @@ class Notifier:
         deliverer, look_at, make_at = None, 0.0, 0.0
         while not self._stopping.is_set():
             if time.monotonic() >= look_at:
-                watch_clocks(store)
+                self._look(store)
                 look_at = time.monotonic() + LOOK_SECONDS
             if deliverer is None or (time.monotonic() >= make_at and not deliverer.is_active):
                 told = self._problems
@@ -119,6 +122,10 @@ class Notifier:
         for outcome in outcomes:
             if outcome.error or not self._quiet:
                 self._tell(describe(outcome))
+
+    def _look(self, store: Store) -> None:
+        for row in look(store, partial(is_dead_here, self._place.config)):
+            self._tell(describe_lost(row))
 
     def _make(self, store: Store) -> Deliverer:
         found = find_channels(self._place.config.project_dir)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataflow.actions.workers import describe_lost
 from dataflow.config.project import PROJECT_FILE
 from dataflow.errors import StoreError
 from dataflow.service.dead_claimants import DeadClaimants
@@ -55,7 +56,7 @@ class Housekeeping:
             dead = self._dead.take_new()
             jobs = len(self._definitions.roster)
             for row in self._membership.beat(store, jobs, now_at_all=bool(dead)):
-                self._report.warn(f"Worker {row.name} on {row.host} (process {row.pid}) is gone.")
+                self._report.warn(describe_lost(row))
             for name in dead:
                 self._mourn(store, name)
         except StoreError:

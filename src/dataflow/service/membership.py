@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from dataflow.actions.workers import dismiss, dismiss_lost, enlist, listen
 from dataflow.model.record import replace
 from dataflow.model.worker_rows import WorkerEntry
-from dataflow.runjob.lock import is_claimant_name, is_dead
+from dataflow.runjob.dead_workers import is_dead_here
 from dataflow.runjob.processes import boottime
 from dataflow.store.leases import boot_id
 
@@ -37,7 +38,7 @@ class Membership:
             request.version,
             request.streams,
         )
-        self._lock_dir = config.lock_dir
+        self._is_dead = partial(is_dead_here, config)
         self._beat_at = 0.0
         self._waited_at = 0.0
 
@@ -49,7 +50,7 @@ class Membership:
         self._entry = replace(self._entry, jobs=jobs)
         enlist(store, self._entry)
         self._beat_at = now + BEAT_SECONDS
-        return dismiss_lost(store, self.is_dead)
+        return dismiss_lost(store, self._is_dead)
 
     def wait(self, store: Store) -> bool:
         """Ask for notifications of new work; True if there were none until now: look once more."""
@@ -68,11 +69,6 @@ class Membership:
         """Remove the row."""
         dismiss(store, self._entry.name)
 
-    def is_dead(self, row: WorkerRow) -> bool:
-        """Return whether a worker ran on this machine and its lock shows that it is gone."""
-        is_here = (row.host, row.boot_id) == (self._entry.host, self._entry.boot_id)
-        return is_here and row.name != self._entry.name and has_died(self._lock_dir, row.name)
-
     def _set_listening(self, store: Store, listening: bool) -> None:
         listen(store, self._entry.name, listening)
         self._entry = replace(self._entry, listening=listening)
@@ -81,8 +77,3 @@ class Membership:
     def beat_at(self) -> float:
         """When the next heartbeat is due."""
         return self._beat_at
-
-
-def has_died(lock_dir: str, name: str) -> bool:
-    """Return whether the lock of a worker of this machine shows that it is gone."""
-    return is_claimant_name(name) and is_dead(lock_dir, name)

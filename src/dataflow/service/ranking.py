@@ -41,9 +41,11 @@ class Ranking:
     def look(self, store: Store) -> None:
         """Rank the jobs by what the store says now: one query for all of them."""
         roster = self._roster
-        if roster.unregistered or boottime() - self._looked_at > FALLBACK_SECONDS:
-            roster.set_ids(store.read.find_job_ids([job.name for job in roster]))
+        if roster.unregistered:
+            self._find_ids(store)
         outlooks = store.list_outlooks(roster.ids) if roster.ids else []
+        if len(outlooks) < len(roster.ids) and self._find_ids(store):  # else on hold, or paused
+            outlooks = store.list_outlooks(roster.ids) if roster.ids else []
         self.is_stale = False
         now = self._looked_at = boottime()
         self._candidates = rank(outlooks, {job.job_id for job in roster if job.has_dead and job.job_id})
@@ -52,6 +54,11 @@ class Ranking:
         again = [job.next_at for one in self._candidates if (job := roster.find(one.job_id)) is not None]
         due = [now + FALLBACK_SECONDS, *(at for at in again if at > now)]
         self.due_at = min(due) if left is None else min(*due, now + left + 0.01)
+
+    def _find_ids(self, store: Store) -> bool:
+        """Ask for the ids of the jobs; True if one has changed: it was registered, removed, or both."""
+        ids = store.read.find_job_ids([job.name for job in self._roster])
+        return self._roster.set_ids(ids)
 
     def find_first(self, may_claim: Callable[[ServedJob], bool]) -> tuple[ServedJob, int | None] | None:
         """Return the job whose turn it is, with its first claimable work; None if there is none."""

@@ -112,11 +112,14 @@ class Roster:
         self._pipelines = frozenset(names)
         self._rebuild()
 
-    def set_ids(self, ids: Mapping[str, int]) -> None:
-        """Take the ids of the registered jobs."""
-        for job in self:
+    def set_ids(self, ids: Mapping[str, int]) -> bool:
+        """Take the ids of the registered jobs; True if one has changed."""
+        changed = [job for job in self if job.job_id != ids.get(job.name)]
+        for job in changed:
             job.job_id = ids.get(job.name)
+            job.line = None  # it claims work of the job that was registered before
         self._by_id = {job.job_id: job for job in self if job.job_id is not None}
+        return bool(changed)
 
     def find_problem(self, project_file: str) -> DataFlowError | None:
         """Return the error of a worker that has nothing to work on."""

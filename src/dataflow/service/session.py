@@ -101,6 +101,8 @@ def _work(
     finally:
         notifier.stop(lambda: worker.signals.stops_work, looks_last=request.until_idle)
         messages.flush(1.0)
+    if worker.leaves_runs:
+        lock.leave_file()
     if worker.signals.stops_work:
         return INTERRUPTED + worker.signal
     return FAILED if request.until_idle and worker.tally.runs_failed else 0

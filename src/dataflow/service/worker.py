@@ -45,7 +45,10 @@ class ServiceWorker(Loop):
     def __init__(self, request: WorkerRequest, equipment: Equipment, view: View | None) -> None:
         name = equipment.lock.name
         super().__init__(equipment.store, name, equipment.guard, equipment.report, equipment.terminals)
-        self.tally, self.signals = Counts(), WorkerSignals()
+        self._quick: Store = equipment.store.separate(PATIENCE_SECONDS)
+        self.tally = Counts()
+        self.signals = WorkerSignals((equipment.store.database, self._quick.database))
+        self.leaves_runs = False  # whether a claim may have succeeded whose answer was not waited for
         self.waits_for_retries = request.until_idle
         self._request = request
         self._view = view
@@ -57,7 +60,6 @@ class ServiceWorker(Loop):
         self._house = Housekeeping(
             self._definitions, self._pipelines, self._membership, self._ranking, equipment.report
         )
-        self._quick: Store = equipment.store.separate(PATIENCE_SECONDS)
         self._watch = StoreWatch()
         self._open_lines: list[JobLine] = []
         self._tick_at = self._view_at = 0.0
@@ -251,7 +253,16 @@ class ServiceWorker(Loop):
         if self.signals.hurries or (self.signals.stops_work and not self._children):
             return False
         self._note_outage(error)
+        if self._ends_without_store(until):
+            return False
         self._wait_until(boottime() + RETRY_SECONDS)
+        return True
+
+    def _ends_without_store(self, until: float) -> bool:
+        """Return whether a signal wants the worker to end and only the answer to a claim is missing."""
+        if not self.signals.stops_claims or self._children or self._has_ended() or until:
+            return False
+        self.leaves_runs = True
         return True
 
     def _note_outage(self, error: errors.StoreError) -> None:
@@ -284,6 +295,7 @@ class ServiceWorker(Loop):
 
     def _resign(self) -> None:
         self._watch.close()
+        self.signals.limit_wait()
         try:
             self._membership.leave(self._quick)
         except errors.StoreError:

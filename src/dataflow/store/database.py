@@ -100,6 +100,12 @@ if TYPE_CHECKING:
         def watch(self) -> Watch:
             """Watch for changes, on a connection of its own."""
 
+        def interrupt(self, patience_seconds: float) -> float | None:
+            """End a verb that has waited this long for the server: it raises StoreUnreachable.
+
+            For signal handlers. Returns how much longer a verb may wait; None if none is under way.
+            """
+
         def count_pages(self) -> int:
             """Count the pages that statements have touched so far, cached or not; benchmarks compare them."""
 

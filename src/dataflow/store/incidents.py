@@ -1,4 +1,4 @@
-"""Incidents of jobs and datasets, opened and closed in the transaction that changes their state.
+"""Incidents of jobs, datasets and hosts, opened and closed in the transaction that changes their state.
 
 An incident row is locked after all other rows. It is opened by the first chunk in trouble and closed with the
 last one; the row of the outbox that tells of either is written with it.
@@ -72,7 +72,26 @@ def open_for(tx: Transaction, kind: str, dataset: str, dataid: str, reason: str)
 
 def close_for(tx: Transaction, kind: str, dataset: str) -> None:
     """Close the open incident of a dataset, if there is one: it has recovered."""
-    row = tx.find("watch.find_open", kind=kind, job="", dataset=dataset)
+    row = tx.find("watch.find_open", kind=kind, dataset=dataset, host="")
+    if row is not None:
+        _close(tx, row[0], recovered=True)
+
+
+def lose_worker(tx: Transaction, host: str, reason: str) -> None:
+    """Count a worker that has vanished in the incident of its host; the first opens it."""
+    # Taken before the caller looks for a worker that has joined since, and by those who join.
+    tx.lock("watch.lock_outbox")
+    opened = tx.find("watch.enter_host", kind=IncidentKind.WORKER_LOST.value, host=host, reason=reason)
+    assert opened is not None
+    incident_id, items = opened
+    if items == 1:
+        _notify(tx, incident_id, OPENED)
+
+
+def close_host(tx: Transaction, host: str) -> None:
+    """Close the open incident of a host whose workers were lost, if there is one: a worker is back."""
+    tx.lock("watch.lock_outbox")
+    row = tx.find("watch.find_open", kind=IncidentKind.WORKER_LOST.value, dataset="", host=host)
     if row is not None:
         _close(tx, row[0], recovered=True)
 

@@ -194,6 +194,9 @@ class SqliteDatabase:
     def watch(self) -> SqliteWatch:
         return SqliteWatch(self.separate(None)._connection)
 
+    def interrupt(self, patience_seconds: float) -> float | None:
+        return None  # differs from postgres: there is no server that could hang
+
     def count_pages(self) -> int:
         counters = (apsw.SQLITE_DBSTATUS_CACHE_HIT, apsw.SQLITE_DBSTATUS_CACHE_MISS)
         return sum(self._connection.status(counter)[0] for counter in counters)

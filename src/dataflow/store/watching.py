@@ -69,7 +69,9 @@ class Watching(Reads):
             if row is None:
                 raise errors.UnknownName(f"No open incident {incident_id}. List: dataflow incidents")
             tx.run("watch.silence", incident_id=incident_id)
-            kind, job, dataset, dataid = row
+            kind, job, dataset, dataid, host = row
+            if host:  # it may never come back, and nothing else would close the incident
+                tx.run("watch.close", incident_id=incident_id, recovered=False)
             said = f"incident {incident_id} ({kind})" + (f": {why}" if why else "")
             write_journal(tx, JournalEntry("ack", self._actor, job, dataset, dataid, why=said))
 

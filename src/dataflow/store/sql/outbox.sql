@@ -65,8 +65,8 @@ WHERE notification_id = :notification_id AND channel = :channel AND state = 'due
 
 -- name: facts
 -- What a delivery tells.
-SELECT n.notification_id, d.attempts, n.event, n.at, i.incident_id, i.kind, i.job, i.dataset, i.dataid, i.reason, i.items,
-       i.opened_at, i.closed_at
+SELECT n.notification_id, d.attempts, n.event, n.at, i.incident_id, i.kind, i.job, i.dataset, i.host, i.dataid, i.reason,
+       i.items, i.opened_at, i.closed_at
 FROM notification n
 JOIN incident i ON i.incident_id = n.incident_id
 JOIN delivery d ON d.notification_id = n.notification_id AND d.channel = :channel

@@ -2,18 +2,26 @@
 -- One more chunk in trouble: opens the incident of its kind and job, or counts the chunk in the open one.
 INSERT INTO incident (kind, job, dataid, reason, opened_at)
 VALUES (:kind, :job, :dataid, :reason, $now_at)
-ON CONFLICT (kind, job, dataset) WHERE closed_at IS NULL DO UPDATE SET items = incident.items + 1
+ON CONFLICT (kind, job, dataset, host) WHERE closed_at IS NULL DO UPDATE SET items = incident.items + 1
+RETURNING incident_id, items
+
+-- name: enter_host
+-- One more worker of a host that is lost.
+INSERT INTO incident (kind, host, reason, opened_at)
+VALUES (:kind, :host, :reason, $now_at)
+ON CONFLICT (kind, job, dataset, host) WHERE closed_at IS NULL DO UPDATE SET items = incident.items + 1
 RETURNING incident_id, items
 
 -- name: open
 -- Opens an incident of a dataset; no row if it is open.
 INSERT INTO incident (kind, dataset, dataid, reason, opened_at)
 VALUES (:kind, :dataset, :dataid, :reason, $now_at)
-ON CONFLICT (kind, job, dataset) WHERE closed_at IS NULL DO NOTHING
+ON CONFLICT (kind, job, dataset, host) WHERE closed_at IS NULL DO NOTHING
 RETURNING incident_id
 
 -- name: find_open
-SELECT incident_id FROM incident WHERE kind = :kind AND job = :job AND dataset = :dataset AND closed_at IS NULL
+SELECT incident_id FROM incident
+WHERE kind = :kind AND job = '' AND dataset = :dataset AND host = :host AND closed_at IS NULL
 
 -- name: kind_of
 SELECT kind FROM incident WHERE incident_id = :incident_id AND closed_at IS NULL
@@ -69,14 +77,14 @@ INSERT INTO notification (incident_id, event, at) VALUES (:incident_id, :event, 
 -- name: acknowledge
 UPDATE incident SET acknowledged_at = $now_at, acknowledged_by = :actor, acknowledged_why = :why
 WHERE incident_id = :incident_id AND closed_at IS NULL
-RETURNING kind, job, dataset, dataid
+RETURNING kind, job, dataset, dataid, host
 
 -- name: silence
 UPDATE delivery SET state = 'silenced' WHERE incident_id = :incident_id AND state = 'due'
 
 -- name: list_incidents
 -- Incidents, the open ones first, newest first.
-SELECT incident_id, kind, job, dataset, dataid, reason, items, opened_at, closed_at, recovered,
+SELECT incident_id, kind, job, dataset, host, dataid, reason, items, opened_at, closed_at, recovered,
        acknowledged_at, acknowledged_by, acknowledged_why
 FROM incident
 WHERE closed_at IS NULL OR :closed

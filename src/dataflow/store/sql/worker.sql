@@ -38,9 +38,9 @@ SELECT name, job_id FROM job WHERE name IN (SELECT ids.id FROM $names)
 -- name: enlist
 -- A worker that has started.
 INSERT INTO worker (name, host, boot_id, pid, user_name, environment, version, streams, jobs, listening, started_at,
-                    alive_until, clock_id)
+                    enlisted, alive_until, clock_id)
 VALUES (:name, :host, :boot_id, :pid, :user_name, :environment, :version, :streams, :jobs, :listening, $now_at,
-        $lease_now + :patience_seconds, $clock_id)
+        $lease_now, $lease_now + :patience_seconds, $clock_id)
 ON CONFLICT (name) DO NOTHING
 
 -- name: renew
@@ -58,7 +58,11 @@ UPDATE worker SET listening = :listening WHERE name = :name AND listening <> :li
 -- Removes a worker that has ended; only one whose heartbeat has lapsed, unless it is known to be gone.
 DELETE FROM worker
 WHERE name = :name AND (:gone OR alive_until <= $lease_now OR clock_id <> $clock_id)
-RETURNING name
+RETURNING alive_until, clock_id
+
+-- name: find_successor
+-- A worker of a host that joined after another one's last heartbeat.
+SELECT 1 FROM worker WHERE host = :host AND (clock_id <> :clock_id OR enlisted > :beat) LIMIT 1
 
 -- name: workers
 -- All workers, the oldest first, and whether their heartbeat has lapsed.

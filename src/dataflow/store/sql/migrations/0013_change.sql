@@ -7,5 +7,3 @@ ALTER TABLE chunk ADD COLUMN outdated boolean NOT NULL DEFAULT FALSE;
 -- The last version that was found to be wrong: a run that has read it publishes nothing current.
 ALTER TABLE chunk ADD COLUMN wrong_version integer NOT NULL DEFAULT 0;
 UPDATE chunk SET outdated = TRUE WHERE stale;
--- Who has read a chunk: what is made from it is found whatever the mapping of the input.
-CREATE INDEX run_input_chunk ON run_input (chunk_id);

@@ -31,7 +31,6 @@ CREATE UNIQUE INDEX incident_open ON incident (kind, job, dataset) WHERE closed_
 
 -- The incident that work belongs to, from the time it failed until it is done.
 ALTER TABLE work ADD COLUMN incident_id bigint;
-CREATE INDEX work_incident ON work (incident_id) WHERE incident_id IS NOT NULL;
 
 -- The outbox: written with the change that it tells of. The row of meta is locked by those who write to it, so that
 -- numbers are committed in order and nobody who has read up to one misses an earlier one.
