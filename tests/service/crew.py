@@ -110,7 +110,7 @@ class Crew:
     def drain(self, *words: str, code: int = 0) -> str:
         """Run a worker until nothing is left and return what it said."""
         done = self.flow.dataflow("worker", "--until-idle", *words, check=False)
-        assert done.returncode == code, done.stderr
+        assert done.returncode == code, (done.returncode, done.stderr)
         return done.stderr
 
     def list_pids(self) -> list[int]:
