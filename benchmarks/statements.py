@@ -40,6 +40,9 @@ class RecordingTransaction:
         self.names = inner.names
         self.records = inner.records
 
+    def at_end(self, act: Callable[[Transaction], None]) -> None:
+        self._inner.at_end(lambda _: act(self))
+
     def rows(self, name: str, /, **parameters: Any) -> list[Row]:
         self._steps.append((name, parameters))
         return self._inner.rows(name, **parameters)

@@ -113,6 +113,9 @@ class PausingTransaction:
         self._inner.lock(name, **parameters)
         self._passed(name)
 
+    def at_end(self, act: Callable[[Transaction], None]) -> None:
+        self._inner.at_end(lambda _: act(self))
+
     def batch(self, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
         return self._inner.batch(pairs)
 
@@ -150,7 +153,7 @@ class Pausing(Delegate):
             self._used = True
             result = verb(PausingTransaction(tx, self.pause, self._after))
             if not self._after:
-                self.pause.stop()
+                tx.at_end(lambda _: self.pause.stop())
             return result
 
         return self.inner.write(paused)

@@ -10,11 +10,11 @@ import pytest
 from benchmarks.statements import RecordingDatabase
 from dataflow.errors import UnknownName
 from dataflow.model.incident import Incident
-from dataflow.model.records import Job, Run
+from dataflow.model.records import Ending, Job, Run
 from dataflow.model.status import RunOutcome, WorkState
 from dataflow.store.incidents import close_left_behind
 from tests.store.races import race
-from tests.store.world import World
+from tests.store.world import World, make_request
 
 MAX_CRASHES = Job("any").max_crashes
 
@@ -176,6 +176,18 @@ def test_a_run_that_succeeds_without_an_incident_asks_nothing_about_incidents(wo
     recorder: Any = RecordingDatabase(world.store.database)
     world.beside(recorder).finish(run)
     assert [name for name, _ in recorder.steps if name.startswith(("watch.", "outbox."))] == []
+
+
+def test_incidents_are_locked_after_everything_that_a_batch_finishes_and_claims(world: World) -> None:
+    world.chain("orders", "totals")
+    world.ready("orders", "a", "b", "c")
+    failed, done = world.claim("to_totals", 2)
+    endings = (Ending(failed, RunOutcome.FAILED, final=True), Ending(done, RunOutcome.RETURNED))
+    recorder: Any = RecordingDatabase(world.store.database)
+    world.beside(recorder).store.finish_and_claim(world.plan("to_totals"), endings, make_request())
+    names = [name for name, _ in recorder.steps if name not in ("begin", "commit")]
+    first = names.index("watch.incident_of")
+    assert first > 0 and all(name.startswith("watch.") for name in names[first:]), names
 
 
 def test_the_last_two_chunks_done_at_once_close_the_incident_once(postgres_world: World) -> None:

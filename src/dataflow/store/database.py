@@ -33,6 +33,9 @@ if TYPE_CHECKING:
         def lock(self, name: str, /, **parameters: Any) -> None:
             """Take row locks; a no-op where the whole database is already locked for writing."""
 
+        def at_end(self, act: Callable[[Transaction], None]) -> None:
+            """Do something just before the commit: for rows that are locked after all others."""
+
         def batch(self, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
             """Parameters that make `$batch` stand for these (dataid, sort_key) pairs."""
 

@@ -30,8 +30,13 @@ class Settled:
 def follow(tx: Transaction, settled: Settled) -> None:
     """Count work that has failed in the incident of its kind and job; take work that is done out of its own.
 
-    The first opens the incident and the last closes it.
+    The first opens the incident and the last closes it. This happens at the end of the transaction: every
+    failing run waits for the same rows, so nothing else may be locked after them.
     """
+    tx.at_end(lambda tx: _follow(tx, settled))
+
+
+def _follow(tx: Transaction, settled: Settled) -> None:
     row = tx.find("watch.incident_of", work_id=settled.work_id)
     before: int | None = row[0] if row else None
     if settled.state is WorkState.DONE:

@@ -124,6 +124,10 @@ class PostgresTransaction:
 
     def __init__(self, statements: Statements) -> None:
         self._statements = statements
+        self.last_acts: list[Callable[[PostgresTransaction], None]] = []
+
+    def at_end(self, act: Callable[[PostgresTransaction], None]) -> None:
+        self.last_acts.append(act)
 
     def rows(self, name: str, /, **parameters: Any) -> list[Row]:
         return self._statements.rows(self._statements.execute(name, parameters))
@@ -258,7 +262,11 @@ class PostgresDatabase:
         if self._statements is None:
             self._statements = Statements(connection, self._queries)
         with connection.transaction():
-            return verb(PostgresTransaction(self._statements))
+            tx = PostgresTransaction(self._statements)
+            result = verb(tx)
+            for act in tx.last_acts:
+                act(tx)
+            return result
 
     def _open_stream(
         self, connection: psycopg.Connection[Row], text: bytes, parameters: dict[str, Any]

@@ -71,6 +71,10 @@ class SqliteTransaction:
         self._cursor = connection.cursor()
         self._connection = connection
         self._queries = queries
+        self.last_acts: list[Callable[[SqliteTransaction], None]] = []
+
+    def at_end(self, act: Callable[[SqliteTransaction], None]) -> None:
+        self.last_acts.append(act)
 
     def rows(self, name: str, /, **parameters: Any) -> list[Row]:
         return self._cursor.execute(self._queries.text(name), parameters).fetchall()
@@ -151,7 +155,10 @@ class SqliteDatabase:
         with _translated(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                result = verb(SqliteTransaction(self._connection, self._queries))
+                tx = SqliteTransaction(self._connection, self._queries)
+                result = verb(tx)
+                for act in tx.last_acts:
+                    act(tx)
                 self._connection.execute("COMMIT")
                 return result
             except BaseException:
