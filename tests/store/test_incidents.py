@@ -319,3 +319,21 @@ def test_looking_does_not_close_an_incident_whose_work_is_unfinished(world: Worl
     database = world.store.database
     database.write(lambda tx: close_left_behind(tx, found.incident_id))
     assert kinds(world) == [("failed", "to_totals", 2)]
+
+
+def test_a_stale_result_that_asks_is_an_incident_until_somebody_decides(world: World) -> None:
+    world.chain("orders", "totals", on_change="ask")
+    world.ready("orders", "a", "b")
+    world.drain("to_totals")
+    world.ready("orders", "a", "b", again=True)
+    assert kinds(world) == []
+    for _ in range(2):
+        world.store.watching.look_at_clocks()
+        assert kinds(world) == [("asking", "to_totals", 2)]
+    world.accept("to_totals", "a")
+    world.store.watching.look_at_clocks()
+    assert kinds(world) == [("asking", "to_totals", 2)]
+    world.resubmit("to_totals", "b")
+    world.store.watching.look_at_clocks()
+    assert kinds(world) == []
+    assert [event for _, event in events(world)] == ["opened", "recovered"]

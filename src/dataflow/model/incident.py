@@ -14,6 +14,7 @@ class IncidentKind(StrEnum):
     INVALID = "invalid"  # work of a job is INVALID
     QUARANTINE = "quarantine"  # work of a job is FAILED because its runs died again and again
     STALE = "stale"  # the newest chunk of a dataset is older than fresh_within allows
+    ASKING = "asking"  # results of a job are STALE, and the job asks before it makes them again
     OVERDUE = "overdue"  # a chunk of a dataset was not published by due_by
     WORKER_LOST = "worker_lost"  # a worker on a host has vanished without ending
 

@@ -82,6 +82,18 @@ def close_for(tx: Transaction, kind: str, dataset: str) -> None:
         _close(tx, row[0], recovered=True)
 
 
+def open_asking(tx: Transaction, job_id: int, items: int, dataid: str) -> None:
+    """Open the incident of a job whose stale results wait for a decision, unless it is open."""
+    row = tx.find("watch.open_asking", job_id=job_id, items=items, dataid=dataid)
+    if row is not None:
+        _notify(tx, row[0], OPENED)
+
+
+def close_answered(tx: Transaction, incident_id: int) -> None:
+    """Close the incident of a job that asks no more: it has recovered."""
+    _close(tx, incident_id, recovered=True)
+
+
 def lose_worker(tx: Transaction, host: str, reason: str) -> None:
     """Count a worker that has vanished in the incident of its host; the first opens it."""
     # Taken before the caller looks for a worker that has joined since, and by those who join.

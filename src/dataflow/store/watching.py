@@ -101,7 +101,21 @@ class Watching(Reads):
             self._database.write(
                 lambda tx, one=row[0]: incidents.close_left_behind(tx, one)  # type: ignore[misc]
             )
+        self._look_at_asking()
         return len(due)
+
+    def _look_at_asking(self) -> None:
+        """Open the incidents of jobs with results to decide about, and close those that are decided."""
+        asking = {job_id: (count, first) for job_id, count, first in self._rows("status.asking_work")}
+        known = {row[0]: row[1] for row in self._rows("watch.list_asking")}
+        for job_id in asking.keys() - known.keys():
+            self._database.write(
+                lambda tx, one=job_id: incidents.open_asking(tx, one, *asking[one])  # type: ignore[misc]
+            )
+        for job_id in known.keys() - asking.keys():
+            self._database.write(
+                lambda tx, one=known[job_id]: incidents.close_answered(tx, one)  # type: ignore[misc]
+            )
 
     # the outbox
 

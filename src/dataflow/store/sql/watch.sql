@@ -19,6 +19,18 @@ VALUES (:kind, :dataset, :dataid, :reason, $now_at)
 ON CONFLICT (kind, job, dataset, host) WHERE closed_at IS NULL DO NOTHING
 RETURNING incident_id
 
+-- name: open_asking
+-- Opens the incident of a job whose stale results wait for a decision; no row if it is open.
+INSERT INTO incident (kind, job, dataid, reason, items, opened_at)
+SELECT 'asking', j.name, :dataid, 'results are STALE, and the job asks before it makes them again', :items, $now_at
+FROM job j WHERE j.job_id = :job_id
+ON CONFLICT (kind, job, dataset, host) WHERE closed_at IS NULL DO NOTHING
+RETURNING incident_id
+
+-- name: list_asking
+SELECT j.job_id, i.incident_id FROM incident i JOIN job j ON j.name = i.job
+WHERE i.kind = 'asking' AND i.closed_at IS NULL
+
 -- name: find_open
 SELECT incident_id FROM incident
 WHERE kind = :kind AND job = '' AND dataset = :dataset AND host = :host AND closed_at IS NULL
@@ -47,7 +59,7 @@ SELECT work_id FROM work WHERE incident_id = :incident_id LIMIT 1
 -- name: list_left_behind
 -- Open incidents of jobs without any unfinished work: it was removed, or finished by another version.
 SELECT i.incident_id FROM incident i
-WHERE i.closed_at IS NULL AND i.job <> ''
+WHERE i.closed_at IS NULL AND i.job <> '' AND i.kind <> 'asking'
   AND NOT EXISTS (SELECT 1 FROM work w WHERE w.incident_id = i.incident_id AND w.state <> 'DONE')
 
 -- name: close
