@@ -22,6 +22,18 @@ def get_plan(store: Store, job: str) -> Plan:
     return found
 
 
+def get_registered(store: Store, job: str, project_dir: str) -> Plan:
+    """Return a job; UnknownName with the nearest name, or how to run a pipeline that has not run yet."""
+    try:
+        return get_plan(store, job)
+    except UnknownName:
+        from dataflow.actions.pipeline_names import find_hint  # start-up: only this error needs it
+
+        if hint := find_hint(project_dir, job):
+            raise UnknownName(hint) from None
+        raise
+
+
 def find_plan(store: Store, job: str) -> Plan | None:
     """Return the job, or None if there is none."""
     return store.find_plan(job) if _can_be_asked(job) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataflow.actions.descriptions import describe_wrong_data
 from dataflow.actions.interventions import accept
 from dataflow.actions.invalidate import WrongData, find_wrong, find_wrong_between, invalidate
 from dataflow.actions.next_commands import ready_command, run_command
@@ -10,16 +11,16 @@ from dataflow.cli.asking import may_go_on
 from dataflow.cli.chunks import Source
 from dataflow.cli.layout import make_columns
 from dataflow.cli.options import Commands, add_switches
-from dataflow.cli.output import pick, show_object
+from dataflow.cli.output import show_object
 from dataflow.cli.progress import Progress
 from dataflow.cli.tables import show_rows
 from dataflow.errors import UsageError
+from dataflow.model.record import pick
 from dataflow.model.wording import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from typing import Any
 
     from dataflow.cli.context import Context
 
@@ -60,7 +61,7 @@ def invalidate_chunks(args: argparse.Namespace, context: Context) -> int:
         else:
             found = find_wrong(context.store, args.dataset, source)
     if args.json:
-        show_object(as_record(found), True)
+        show_object(describe_wrong_data(found), True)
         return 0
     _show(found, context)
     if args.dry_run:
@@ -74,22 +75,6 @@ def invalidate_chunks(args: argparse.Namespace, context: Context) -> int:
     already = f", {count - changed:,} already" if changed < count else ""
     context.say(f"{args.dataset}: {changed:,} invalidated{already}. {_next(found)}")
     return 0
-
-
-def as_record(found: WrongData) -> dict[str, Any]:
-    """What is affected, as JSON."""
-    return {
-        "dataset": found.dataset,
-        "dataids": [one.dataid for one in found.named],
-        "affected": [pick(chunk, *COLUMNS) for chunk in found.chunks],
-        "running": [
-            {"run_id": run_id, "job": job, "dataid": dataid}
-            for run_id, job, dataid in dict.fromkeys(
-                (one.run_id, one.job, one.dataid) for one in found.running
-            )
-        ],
-        "jobs": list(found.jobs),
-    }
 
 
 def _show(found: WrongData, context: Context) -> None:

@@ -7,12 +7,12 @@ import signal
 
 from dataflow import failpoints
 from dataflow.actions import incidents as actions
+from dataflow.actions.descriptions import describe_incident
 from dataflow.cli.layout import PROSE, make_columns
 from dataflow.cli.options import Commands, add_switches, count
 from dataflow.cli.tables import show_rows
 from dataflow.config.project import PROJECT_FILE
 from dataflow.model.incident import RECOVERED
-from dataflow.model.record import as_dict, names_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def incidents(args: argparse.Namespace, context: Context) -> None:
     for one in store.watching.list_deliveries([incident.incident_id for incident in found]):
         deliveries.setdefault(one.incident_id, []).append(one)
     if args.json:
-        records = [_record(one, deliveries.get(one.incident_id, [])) for one in found]
+        records = [describe_incident(one, deliveries.get(one.incident_id, [])) for one in found]
         show_rows(records, COLUMNS, True)
     else:
         rows = [_row(one, deliveries.get(one.incident_id, [])) for one in found]
@@ -144,12 +144,3 @@ def _told(delivery: DeliveryRow) -> str:
         return f"{what} silenced"
     tried = f"after attempt {delivery.attempts}: {delivery.error}" if delivery.error else "due"
     return f"{what} {'gave up ' if delivery.state == 'failed' else 'not yet '}{tried}"
-
-
-def _record(incident: Incident, deliveries: Sequence[DeliveryRow]) -> dict[str, Any]:
-    found = as_dict(incident)
-    number, items = found.pop("incident_id"), found.pop("items")
-    told = [
-        {name: getattr(one, name) for name in names_of(one) if name != "incident_id"} for one in deliveries
-    ]
-    return {"id": number, **found, "chunks": items, "notifications": told}

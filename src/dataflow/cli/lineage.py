@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from dataflow.actions.descriptions import describe_lineage
 from dataflow.actions.lineage import BOTH, CHUNK, DOWN, JOB, RUN, UP, Lineage, trace_chunk, trace_dataset
 from dataflow.cli.options import Commands, add_switches, count
 from dataflow.cli.output import as_text, show_object
@@ -13,7 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
-    from typing import Any
 
     from dataflow.actions.lineage import Edge
     from dataflow.cli.context import Context
@@ -62,23 +62,11 @@ def lineage(args: argparse.Namespace, context: Context) -> None:
 def show(found: Lineage, directions: Sequence[str], shape: str) -> None:
     """Writes a graph to stdout."""
     if shape == "json":
-        show_object(as_record(found), True)
+        show_object(describe_lineage(found), True)
         return
     lines = {"mermaid": as_mermaid, "dot": as_dot}
     for line in lines[shape](found) if shape in lines else as_tree(found, directions):
         print(line)
-
-
-def as_record(found: Lineage) -> dict[str, Any]:
-    """The graph as JSON: nodes, and edges in the direction of the data."""
-    return {
-        "roots": list(found.roots),
-        "nodes": [
-            {"id": node.id, "kind": node.kind, "name": node.name, **dict(node.facts)}
-            for node in found.nodes.values()
-        ],
-        "edges": [{"from": edge.source, "to": edge.target, "note": edge.note} for edge in found.edges],
-    }
 
 
 def as_tree(found: Lineage, directions: Sequence[str]) -> Iterator[str]:

@@ -9,12 +9,12 @@ import sys
 from dataflow.cli import pipeline_show, pipeline_transfer
 from dataflow.cli.context import Context
 from dataflow.cli.options import Commands
-from dataflow.cli.output import pick
 from dataflow.cli.parser import parse_options
 from dataflow.cli.pipeline_settings import get_settings, load_catalog
 from dataflow.cli.runjob import add_option, check_choice, make_request, parser
 from dataflow.config.project import get_working_dir, no_project
 from dataflow.errors import ConfigError, LeaseLost, TimedOut, UsageError
+from dataflow.model.record import pick
 from dataflow.model.records import VIEW
 from dataflow.runjob.report import explain_nothing
 from dataflow.runjob.request import JobRequest

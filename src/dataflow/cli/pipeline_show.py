@@ -7,12 +7,12 @@ from textwrap import dedent
 
 from dataflow.cli.layout import PROSE, make_columns
 from dataflow.cli.options import Commands, count
-from dataflow.cli.output import as_text, paint, pick, show_object
+from dataflow.cli.output import as_text, paint, show_object
 from dataflow.cli.pipeline_settings import get_settings, load_catalog
 from dataflow.cli.tables import data_columns, show_rows
 from dataflow.cli.terminal import wrap_for, write_line
 from dataflow.errors import BadInput
-from dataflow.model.record import replace
+from dataflow.model.record import pick, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,0 +1,51 @@
+"""`dataflow serve`: the REST API of a project."""
+
+from __future__ import annotations
+
+from dataflow.cli.options import Commands, whole
+from dataflow.errors import ConfigError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from dataflow.cli.context import Context
+
+PORT = 8400
+
+
+def add_parser(commands: Commands) -> None:
+    """Adds `serve`."""
+    parser = commands.add("serve", serve_project)
+    help_text = "address to listen on, of this machine only (default: 127.0.0.1)"
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help=help_text)
+    help_text = f"port to listen on; 0 for any that is free (default: {PORT})"
+    parser.add_argument("--port", type=whole, default=PORT, metavar="N", help=help_text)
+
+
+def serve_project(args: argparse.Namespace, context: Context) -> None:
+    """Serves the REST API of the project until it is stopped. Prints the URL to open, with a token that only
+    who sees it has.
+    """
+    if not 0 <= args.port <= 65535:
+        raise UsageError(f"--port must be a number from 0 to 65535, got {args.port}.")
+    try:
+        from dataflow.api.project import Project
+        from dataflow.api.server import serve
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"The server needs packages that are not installed ({error}). "
+            "Install them: pip install '.[web]' in the DataFlow checkout"
+        ) from error
+    from dataflow.cli.main import version
+    from dataflow.secrets.known import KnownSecrets
+
+    store = context.store
+    secrets = KnownSecrets(*context.list_secrets(), context.config.passkey)
+    project = Project(context.config, context.environ, version(), store, context.passphrase, secrets)
+
+    def announce(url: str) -> None:
+        print(url, flush=True)
+        context.say("Open this URL. It is for you only: whoever has it can act. To stop: Ctrl-C")
+
+    serve(project, args.host, args.port, announce)
