@@ -4,7 +4,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dataflow.model.incident import DeliveryRow, Incident
     from dataflow.store.store import Store
+
+MOST = 1000
 
 
 def watch_clocks(store: Store) -> int:
@@ -14,6 +17,16 @@ def watch_clocks(store: Store) -> int:
     somebody last looked, it costs two short reads.
     """
     return store.watching.look_at_clocks()
+
+
+def list_incidents(store: Store, with_closed: bool) -> list[tuple[Incident, list[DeliveryRow]]]:
+    """Return the incidents, each with who was notified, after a look at what the clock has made late."""
+    watch_clocks(store)
+    found = store.watching.list_incidents(with_closed, MOST)
+    deliveries: dict[int, list[DeliveryRow]] = {}
+    for one in store.watching.list_deliveries([incident.incident_id for incident in found]):
+        deliveries.setdefault(one.incident_id, []).append(one)
+    return [(incident, deliveries.get(incident.incident_id, [])) for incident in found]
 
 
 def acknowledge(store: Store, incident_id: int, why: str) -> None:

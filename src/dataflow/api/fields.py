@@ -13,7 +13,7 @@ from dataflow.model.wording import did_you_mean, quoted
 STRING, INTEGER, BOOLEAN, STRINGS = "string", "integer", "boolean", "strings"
 LONGEST_TEXT = 1000
 LARGEST_NUMBER = 2**63 - 1
-MOST_ITEMS = 10_000
+MOST_ITEMS = 1000
 """Dataids that one request may name; a range has no such limit."""
 
 

@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from dataflow.api.route import Route
-from dataflow.api.routes import datasets, jobs, runs, server
+from dataflow.api.routes import dataset_actions, datasets, job_actions, jobs, operations, runs, server
 
-ROUTES: tuple[Route, ...] = (*server.ROUTES, *datasets.ROUTES, *jobs.ROUTES, *runs.ROUTES)
+ROUTES: tuple[Route, ...] = (
+    *server.ROUTES,
+    *datasets.ROUTES,
+    *dataset_actions.ROUTES,
+    *jobs.ROUTES,
+    *job_actions.ROUTES,
+    *runs.ROUTES,
+    *operations.ROUTES,
+)

@@ -6,7 +6,7 @@ import sys
 
 from dataflow.actions.chunk_ranges import find_bounds
 from dataflow.actions.descriptions import describe_chunk
-from dataflow.actions.make_ready import make_ready, withdraw
+from dataflow.actions.make_ready import Publication, make_ready, withdraw
 from dataflow.actions.names import get_dataset
 from dataflow.cli.layout import PROSE, TIME, make_columns
 from dataflow.cli.options import Commands, add_choice, add_switches, count
@@ -38,7 +38,7 @@ def add_parser(commands: Commands) -> None:
     parser = commands.add("chunks", chunks, "DATASET", "from", "to", "wide", "json")
     add_choice(parser, "status", Status, "only chunks with this status")
     parser.add_argument("--limit", type=count, default=None, metavar="N", help="at most N chunks")
-    making = commands.add("ready", ready, "DATASET", "DATAID…", "from", "to")
+    making = commands.add("ready", ready, "DATASET", "DATAID…", "from", "to", "why")
     add_switches(making, again="publish a new version of chunks that are already ready")
     taking = commands.add("withdraw", take_back, "DATASET", "DATAID…", "from", "to", "why")
     for parser in (making, taking):
@@ -74,7 +74,7 @@ def _records(found: Iterable[ChunkRow], as_json: bool) -> Iterator[dict[str, Any
 def ready(args: argparse.Namespace, context: Context) -> None:
     """Marks chunks as ready, so that work that waits for them can be claimed. Safe to repeat."""
     with Source(args, context) as source, Progress("made ready") as progress:
-        result = make_ready(context.store, args.dataset, source, args.again, progress)
+        result = make_ready(context.store, args.dataset, source, Publication(args.again, args.why), progress)
     already = f", {result.already:,} already ready" if result.already else ""
     context.say(f"{args.dataset}: {result.changed:,} made ready{already}.")
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from dataflow.model.incident import DeliveryRow, Incident
     from dataflow.notify.senders import Place
 
-MOST = 1000
 COLUMNS = make_columns(
     id=0, kind=0, what=0, since=3, chunks=2, closed=4, acknowledged=5, reason=(1, PROSE), notified=(0, PROSE)
 )
@@ -44,18 +43,11 @@ def incidents(args: argparse.Namespace, context: Context) -> None:
     """Lists what is in trouble: one line for each kind of trouble of a job or dataset, however many chunks
     it has, and who was notified.
     """
-    store = context.store
-    actions.watch_clocks(store)
-    found = store.watching.list_incidents(args.all, MOST)
-    deliveries: dict[int, list[DeliveryRow]] = {}
-    for one in store.watching.list_deliveries([incident.incident_id for incident in found]):
-        deliveries.setdefault(one.incident_id, []).append(one)
+    found = actions.list_incidents(context.store, args.all)
     if args.json:
-        records = [describe_incident(one, deliveries.get(one.incident_id, [])) for one in found]
-        show_rows(records, COLUMNS, True)
+        show_rows([describe_incident(*one) for one in found], COLUMNS, True)
     else:
-        rows = [_row(one, deliveries.get(one.incident_id, [])) for one in found]
-        show_rows(rows, COLUMNS, False, "No open incidents.", args.wide)
+        show_rows([_row(*one) for one in found], COLUMNS, False, "No open incidents.", args.wide)
     for problem in list_problems(context):
         context.say(f"dataflow: {problem}")
 

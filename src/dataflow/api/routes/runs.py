@@ -8,6 +8,7 @@ from dataflow.actions.descriptions import describe_line, describe_run, find_loss
 from dataflow.actions.interventions import cancel
 from dataflow.actions.names import find_plan, get_dataset, get_plan, get_run
 from dataflow.api.admission import Permission
+from dataflow.api.bulk import WHY
 from dataflow.api.fields import INTEGER, STRING, Field
 from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.routes.datasets import DATAID, MOST_ROWS
@@ -18,7 +19,6 @@ from dataflow.model.status import RunOutcome
 
 JOB = Field("job", STRING, "only of this job", least=1)
 DATASET = Field("dataset", STRING, "only of this dataset", least=1)
-WHY = Field("why", STRING, "reason, kept in the journal", default="")
 RUN = shape(
     {"run_id": "number", "job": "text", "dataid": "text", "attempt": "number"}
     | {"outcome": {"type": "string", "enum": [str(outcome) for outcome in RunOutcome]}}
