@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dataflow.api.admission import TOKEN_PARAMETER, Admission, Permission, Principal, RequestFacts
 from dataflow.api.events import Events
-from dataflow.api.fields import read_body, read_parameters
+from dataflow.api.fields import read_parameters
 from dataflow.api.idempotency import answer_with_key
 from dataflow.api.problems import (
     HttpError,
@@ -159,7 +159,7 @@ class Endpoint:
         query = read_parameters(self.route.query, request.query_params.multi_items())
         if self.route.is_stream:
             return self._stream()
-        body = {} if self.route.body is None else read_body(self.route.body, await read_json(request))
+        body = {} if self.route.body is None else self.route.body.read(await read_json(request))
         parts = (principal, path, query, body)
         found = await run_in_threadpool(self._handle, parts, request.headers.get("idempotency-key"))
         return found if isinstance(found, Response) else JsonResponse(found)

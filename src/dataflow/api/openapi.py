@@ -72,21 +72,15 @@ def _operation(route: Route) -> dict[str, Any]:
     if route.permission is Permission.PUBLIC:
         found["security"] = []
     if route.body is not None:
-        required = any(field.required for field in route.body)
-        found["requestBody"] = {"required": required, "content": _json(_body(route.body))}
+        schema = route.body.schema
+        required = "required" in schema or ("oneOf" in schema and not route.body.may_choose_none)
+        found["requestBody"] = {"required": required, "content": _json(schema)}
     return found
 
 
 def _parameter(field: Field, place: str) -> dict[str, Any]:
     head = {"name": field.name, "in": place, "description": field.text}
     return head | {"required": field.required, "schema": field.schema}
-
-
-def _body(fields: Sequence[Field]) -> dict[str, Any]:
-    properties = {field.name: field.schema | {"description": field.text} for field in fields}
-    found: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
-    required = [field.name for field in fields if field.required]
-    return found | ({"required": required} if required else {})
 
 
 def _json(schema: dict[str, Any]) -> dict[str, Any]:
