@@ -7,7 +7,7 @@ from typing import Any
 
 from dataflow.api.admission import Permission
 from dataflow.api.fields import Field
-from dataflow.api.idempotency import LONGEST_KEY
+from dataflow.api.idempotency import KEY_PATTERN, LONGEST_KEY
 from dataflow.api.route import Route
 from dataflow.api.shapes import shape, texts
 
@@ -17,7 +17,7 @@ KEY = {
     "name": "Idempotency-Key",
     "in": "header",
     "description": "Makes the request safe to send twice: the second gets the answer of the first.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[!-~]+$"},
+    "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": KEY_PATTERN},
 }
 
 
