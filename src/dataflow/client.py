@@ -267,9 +267,9 @@ class Flow:
 
     def make_ready(self, dataset: str, dataids: Iterable[str], again: bool = False) -> int:
         """Mark chunks as ready; return how many were not ready before."""
-        from dataflow.actions.make_ready import make_ready
+        from dataflow.actions.make_ready import Publication, make_ready
 
-        return make_ready(self._store, dataset, dataids, again=again).changed
+        return make_ready(self._store, dataset, dataids, Publication(again)).changed
 
     def why(self, job: str, dataid: str | None = None) -> Why:
         """Explain the state of work: the verdict, the five answers and the next command."""

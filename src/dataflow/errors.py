@@ -5,6 +5,8 @@ DataFlowError
 ├── BadInput               a value is not valid (dataid, date, range, cron, name …)
 │   └── UnknownColumns     the columns are known only after something is published
 ├── UnknownName            no such dataset, job, run or chunk
+├── NotAuthenticated       the API does not know who asks
+├── Forbidden              the API does not allow it to who asks
 ├── Conflict               the state does not allow the operation
 │   ├── LeaseLost          this run no longer owns its work
 │   ├── InputMoved         an input is no longer what the run pinned; the work is returned
@@ -33,8 +35,8 @@ DataFlowError
 ├── FilesFailed            a file or folder of the project could not be read or written
 └── CannotExecute          the command is missing, not executable or has a bad interpreter
 
-Each class has a `code` for machines and an `exit_code` for shells; the table in docs/errors.md is generated
-from them.
+Each class has a `code` for machines, an `exit_code` for shells and an `http_status` for the API; the table in
+docs/errors.md is generated from them.
 """
 
 from __future__ import annotations
@@ -45,18 +47,20 @@ class DataFlowError(Exception):
 
     code = "dataflow"
     exit_code = 125
+    http_status = 500
 
-    def __init_subclass__(cls, code: str = "", exit_code: int | None = None) -> None:
+    def __init_subclass__(cls, code: str = "", exit_code: int | None = None, http_status: int = 0) -> None:
         """What a class does not state, it has from its base."""
         cls.code = code or cls.code
         cls.exit_code = cls.exit_code if exit_code is None else exit_code
+        cls.http_status = http_status or cls.http_status
 
 
-class UsageError(DataFlowError, code="usage", exit_code=64):
+class UsageError(DataFlowError, code="usage", exit_code=64, http_status=400):
     """The command line is not valid."""
 
 
-class BadInput(DataFlowError, code="bad-input", exit_code=65):
+class BadInput(DataFlowError, code="bad-input", exit_code=65, http_status=422):
     """A value is not valid: dataid, date, range, schedule, name."""
 
 
@@ -64,11 +68,19 @@ class UnknownColumns(BadInput, code="unknown-columns"):
     """The columns of a dataset are known only after something is published."""
 
 
-class UnknownName(DataFlowError, code="unknown-name", exit_code=66):
+class UnknownName(DataFlowError, code="unknown-name", exit_code=66, http_status=404):
     """No such dataset, job, run or chunk."""
 
 
-class Conflict(DataFlowError, code="conflict", exit_code=75):
+class NotAuthenticated(DataFlowError, code="not-authenticated", exit_code=77, http_status=401):
+    """The API does not know who sent the request."""
+
+
+class Forbidden(DataFlowError, code="forbidden", exit_code=77, http_status=403):
+    """The API does not allow the request, from this place or to this user."""
+
+
+class Conflict(DataFlowError, code="conflict", exit_code=75, http_status=409):
     """The state does not allow the operation."""
 
 
@@ -84,7 +96,7 @@ class Superseded(Conflict, code="superseded"):
     """A newer run or snapshot is published; the output of this run is not."""
 
 
-class InvalidData(DataFlowError, code="invalid-data", exit_code=1):
+class InvalidData(DataFlowError, code="invalid-data", exit_code=1, http_status=409):
     """The output of a run does not pass its checks; the published version is unchanged."""
 
 
@@ -108,23 +120,23 @@ class StoreError(DataFlowError, code="store", exit_code=74):
     """The status store returned an error."""
 
 
-class StoreMissing(StoreError, code="store-missing", exit_code=66):
+class StoreMissing(StoreError, code="store-missing", exit_code=66, http_status=503):
     """The store does not exist, and this command does not create it."""
 
 
-class StoreUnreachable(StoreError, code="store-unreachable", exit_code=69):
+class StoreUnreachable(StoreError, code="store-unreachable", exit_code=69, http_status=503):
     """The status store does not answer."""
 
 
-class StoreDenied(StoreError, code="store-denied", exit_code=77):
+class StoreDenied(StoreError, code="store-denied", exit_code=77, http_status=503):
     """The status store rejected the user, the password, the database or the schema."""
 
 
-class SchemaMismatch(StoreError, code="schema-mismatch", exit_code=76):
+class SchemaMismatch(StoreError, code="schema-mismatch", exit_code=76, http_status=503):
     """The store's schema is older or newer than this code."""
 
 
-class FetchError(DataFlowError, code="fetch", exit_code=69):
+class FetchError(DataFlowError, code="fetch", exit_code=69, http_status=502):
     """The source did not return the requested data."""
 
     def __init__(self, message: str, *, status: int = 0, start_again: bool = False) -> None:
@@ -141,11 +153,11 @@ class FetchStopped(FetchError, code="fetch-stopped"):
     """The run was stopped while it fetched; the fetch can be resumed."""
 
 
-class TargetError(DataFlowError, code="target", exit_code=74):
+class TargetError(DataFlowError, code="target", exit_code=74, http_status=502):
     """The target database returned an error."""
 
 
-class TargetUnreachable(TargetError, code="target-unreachable", exit_code=69):
+class TargetUnreachable(TargetError, code="target-unreachable", exit_code=69, http_status=503):
     """The target database does not answer."""
 
 
@@ -173,7 +185,7 @@ class JobFailed(DataFlowError, code="job-failed", exit_code=1):
     """The function of a Python job raised; the message is what and where, the run's log has the rest."""
 
 
-class TimedOut(DataFlowError, code="timed-out", exit_code=124):
+class TimedOut(DataFlowError, code="timed-out", exit_code=124, http_status=504):
     """A run took longer than its job's timeout."""
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from dataflow.actions.apply import apply_changes
-from dataflow.actions.make_ready import make_ready
+from dataflow.actions.make_ready import Publication, make_ready
 from dataflow.config.declarations import read_declarations
 from dataflow.model.records import RunRow
 from dataflow.runjob.processes import GUARD_NAMES
@@ -115,7 +115,7 @@ class Flow:
     def ready(self, dataset: str, *dataids: str, again: bool = False) -> None:
         """Mark chunks as ready."""
         with self.store() as store:
-            make_ready(store, dataset, dataids, again=again)
+            make_ready(store, dataset, dataids, Publication(again))
 
     # looking
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from dataflow.actions import make_ready as module
-from dataflow.actions.make_ready import ReadyResult, make_ready, withdraw
+from dataflow.actions.make_ready import Publication, ReadyResult, make_ready, withdraw
 from dataflow.actions.register import add_dataset, add_job
 from dataflow.errors import BadInput, UnknownName
 from dataflow.model.records import Dataset, Job, JobInput
@@ -38,7 +38,7 @@ def test_again_creates_a_new_version_and_the_work_runs_again(bob: World) -> None
     make_ready(bob.store, "bobin", ["1.0"])
     bob.drain("loadbob")
     assert make_ready(bob.store, "bobin", ["1.0"]).changed == 0
-    assert make_ready(bob.store, "bobin", ["1.0"], again=True).changed == 1
+    assert make_ready(bob.store, "bobin", ["1.0"], Publication(again=True)).changed == 1
     assert bob.version("bobin", "1.0") == 2
     assert bob.drain("loadbob") == ["1.0"]
 

@@ -30,6 +30,7 @@ OFFENCES = [
     ("cryptography lives in one file", "store/offence.py", "import cryptography.hazmat"),
     ("croniter lives in one file", "store/offence.py", "from croniter import croniter"),
     ("rich is for the dataflow command", "store/offence.py", "from rich.console import Console"),
+    ("The web framework lives in two folders", "cli/offence.py", "import uvicorn"),
     ("Spark lives in one folder", "pipelines/offence.py", "import pyspark.sql"),
     ("HTTP lives in one folder", "pipelines/offence.py", "import httpcore"),
     ("SQL dialects and templates live in one folder", "pipelines/offence.py", "import sqlglot"),

@@ -71,7 +71,7 @@ def test_the_table_of_errors_is_that_of_the_code() -> None:
     shown = [tuple(cell.strip("`") for cell in row) for row in list_rows(section)]
     kinds = [kind for kind in vars(errors).values() if inspect.isclass(kind)]
     wanted = [
-        (kind.__name__, kind.code, str(kind.exit_code), inspect.getdoc(kind))
+        (kind.__name__, kind.code, str(kind.exit_code), str(kind.http_status), inspect.getdoc(kind))
         for kind in kinds
         if issubclass(kind, errors.DataFlowError)
     ]

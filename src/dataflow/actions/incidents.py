@@ -7,8 +7,11 @@ from dataflow.actions.workers import dismiss_lost
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataflow.actions.workers import IsDead
+    from dataflow.model.incident import DeliveryRow, Incident
     from dataflow.model.worker_rows import WorkerRow
     from dataflow.store.store import Store
+
+MOST = 1000
 
 
 def look(store: Store, is_dead: IsDead) -> list[WorkerRow]:
@@ -19,6 +22,18 @@ def look(store: Store, is_dead: IsDead) -> list[WorkerRow]:
     """
     store.watching.look_at_clocks()
     return dismiss_lost(store, is_dead)
+
+
+def list_incidents(
+    store: Store, with_closed: bool, is_dead: IsDead
+) -> list[tuple[Incident, list[DeliveryRow]]]:
+    """Return the incidents, each with who was notified, after a look for new ones."""
+    look(store, is_dead)
+    found = store.watching.list_incidents(with_closed, MOST)
+    deliveries: dict[int, list[DeliveryRow]] = {}
+    for one in store.watching.list_deliveries([incident.incident_id for incident in found]):
+        deliveries.setdefault(one.incident_id, []).append(one)
+    return [(incident, deliveries.get(incident.incident_id, [])) for incident in found]
 
 
 def acknowledge(store: Store, incident_id: int, why: str) -> None:

@@ -33,6 +33,14 @@ MANY = 100_000
 
 
 @record
+class Publication:
+    """How chunks are made ready: `again` publishes a new version of those that are; `why` is the reason."""
+
+    again: bool = False
+    why: str = ""
+
+
+@record
 class ReadyResult:
     """How many chunks became ready (or, with `again`, newer), and how many already were."""
 
@@ -44,20 +52,23 @@ def make_ready(
     store: Store,
     dataset_name: str,
     dataids: Iterable[str],
-    again: bool = False,
+    how: Publication | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> ReadyResult:
-    """Publish chunks of a dataset; a repeat changes nothing unless `again` asks for a new version.
+    """Publish chunks of a dataset; a repeat changes nothing unless a new version is asked for.
 
     An invalid dataid raises BadInput, which says how many were made ready before it; none if they fit in
     one batch. `progress` receives the number done so far.
     """
+    how = how or Publication()
     dataset_id, dataset = get_dataset(store, dataset_name)
     refuse_automatic(dataset_name, "needs no `ready`")
     _refuse_staged(dataset, store.read.find_producer(dataset_id) if dataset.staged else None)
     batches = batches_of(dataset, dataids, "made ready")
     changed, already = in_batches(
-        batches, lambda batch: store.make_ready(dataset_id, dataset_name, batch, again), progress
+        batches,
+        lambda batch: store.make_ready(dataset_id, dataset_name, batch, how.again, how.why),
+        progress,
     )
     if changed >= MANY:
         with suppress(StoreError):  # everything is published; a busy server updates its statistics later

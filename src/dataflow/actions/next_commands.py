@@ -54,6 +54,13 @@ def why_command(job: str, dataid: str = "") -> str:
     return shell("dataflow", "why", job, *([dataid] if dataid else []))
 
 
+def plan_command(plan: Plan, dataid: str) -> str:
+    """Return the command that shows what an interval of a pipeline would do; "" for a script."""
+    if not plan.is_pipeline or not dataid:
+        return ""
+    return shell("dataflow", "pipeline", "plan", plan.job.name, "--dataid", dataid)
+
+
 def ready_command(dataset: str, dataid: str) -> str:
     """Return the command that marks a chunk ready."""
     return shell("dataflow", "ready", dataset, dataid)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import sys
 
-from dataflow.actions.make_ready import make_ready, withdraw
+from dataflow.actions.chunk_ranges import find_bounds
+from dataflow.actions.descriptions import describe_chunk
+from dataflow.actions.make_ready import Publication, make_ready, withdraw
 from dataflow.actions.names import get_dataset
 from dataflow.cli.layout import PROSE, TIME, make_columns
 from dataflow.cli.options import Commands, add_choice, add_switches, count
-from dataflow.cli.output import pick
 from dataflow.cli.progress import Progress
 from dataflow.cli.tables import show_rows
 from dataflow.errors import BadInput, UsageError
-from dataflow.model.dataid import canonical_dataid, dataid_range, sort_key
+from dataflow.model.dataid import dataid_range
 from dataflow.model.grain import Grain
 from dataflow.model.status import Status
 from dataflow.model.wording import quoted
-from dataflow.store.chunk_reads import LAST_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any, TextIO
 
     from dataflow.cli.context import Context
-    from dataflow.model.records import ChunkRow, Dataset
+    from dataflow.model.records import ChunkRow
 
 COLUMNS = (
     *make_columns(dataset=6, dataid=0, status=0, version=4, modified_at=(1, TIME), readers=(2, PROSE)),
@@ -38,7 +38,7 @@ def add_parser(commands: Commands) -> None:
     parser = commands.add("chunks", chunks, "DATASET", "from", "to", "wide", "json")
     add_choice(parser, "status", Status, "only chunks with this status")
     parser.add_argument("--limit", type=count, default=None, metavar="N", help="at most N chunks")
-    making = commands.add("ready", ready, "DATASET", "DATAID…", "from", "to")
+    making = commands.add("ready", ready, "DATASET", "DATAID…", "from", "to", "why")
     add_switches(making, again="publish a new version of chunks that are already ready")
     taking = commands.add("withdraw", take_back, "DATASET", "DATAID…", "from", "to", "why")
     for parser in (making, taking):
@@ -48,7 +48,7 @@ def add_parser(commands: Commands) -> None:
 def chunks(args: argparse.Namespace, context: Context) -> None:
     """Lists the chunks of a dataset with their status."""
     dataset_id, dataset = get_dataset(context.store, args.dataset)
-    first, last = _bounds(dataset, args.first, args.last)
+    first, last = find_bounds(dataset, args.first, args.last)
     found = context.store.read.list_chunks(dataset_id, first, last, args.status or "", args.limit or 1 << 60)
     rows = _records(found, args.json)
     empty = f"No chunks yet. Make one ready: dataflow ready {dataset.name} DATAID"
@@ -59,26 +59,11 @@ def chunks(args: argparse.Namespace, context: Context) -> None:
     show_rows(rows, COLUMNS, args.json, empty, args.wide)
 
 
-def _bounds(dataset: Dataset, first: str | None, last: str | None) -> tuple[str, str]:
-    low, high = _key(dataset, first), _key(dataset, last)
-    if low is not None and high is not None and high < low:
-        raise BadInput(f"--to {last} is before --from {first}. Swap them.")
-    return low or "", high or LAST_KEY
-
-
-def _key(dataset: Dataset, dataid: str | None) -> str | None:
-    if dataid is None:
-        return None
-    grain = Grain(dataset.grain)
-    return sort_key(canonical_dataid(dataid, grain, dataset.timezone), grain)
-
-
 def _records(found: Iterable[ChunkRow], as_json: bool) -> Iterator[dict[str, Any]]:
     for chunk in found:
-        row = pick(chunk, *[name for name in COLUMNS if name != "partial"])
-        row["partial"] = bool(chunk.lacked)
+        row = describe_chunk(chunk)
         if as_json:
-            yield row | {"lacked": chunk.lacked}
+            yield row
             continue
         row["partial"] = f"{chunk.lacked:,} missing" if chunk.lacked else ""
         if chunk.readers:
@@ -89,7 +74,7 @@ def _records(found: Iterable[ChunkRow], as_json: bool) -> Iterator[dict[str, Any
 def ready(args: argparse.Namespace, context: Context) -> None:
     """Marks chunks as ready, so that work that waits for them can be claimed. Safe to repeat."""
     with Source(args, context) as source, Progress("made ready") as progress:
-        result = make_ready(context.store, args.dataset, source, args.again, progress)
+        result = make_ready(context.store, args.dataset, source, Publication(args.again, args.why), progress)
     already = f", {result.already:,} already ready" if result.already else ""
     context.say(f"{args.dataset}: {result.changed:,} made ready{already}.")
 

@@ -8,7 +8,6 @@ import warnings
 
 from dataflow.config.project import PROJECT_FILE, no_project
 from dataflow.config.settings import Config, load_config
-from dataflow.errors import UnknownName
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,16 +96,9 @@ class Context:
 
     def get_plan(self, job: str) -> Plan:
         """A job by name; UnknownName with the nearest name, or how to run a pipeline that has not run."""
-        from dataflow.actions.names import get_plan
+        from dataflow.actions.names import get_registered
 
-        try:
-            return get_plan(self.store, job)
-        except UnknownName:
-            from dataflow.cli.pipeline_names import find_hint  # start-up: only this error needs it
-
-            if hint := find_hint(self.config.project_dir, job):
-                raise UnknownName(hint) from None
-            raise
+        return get_registered(self.store, job, self.config.project_dir)
 
     def say(self, text: str) -> None:
         """Prints a message to stderr; stdout is for data."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections import Counter
 
 from dataflow.actions.control import (
     PoolStatus,
@@ -15,6 +14,7 @@ from dataflow.actions.control import (
     scale,
     set_pool,
 )
+from dataflow.actions.descriptions import describe_pool
 from dataflow.actions.interventions import hold, release
 from dataflow.actions.next_commands import shell
 from dataflow.cli.context import Context
@@ -142,14 +142,10 @@ def list_all(args: argparse.Namespace, context: Context) -> None:
 
 
 def _describe(pool: PoolStatus, as_json: bool) -> dict[str, Any]:
-    counts = Counter([use.job for use in pool.uses])
-    jobs: Any = [
-        {"job": job, "running": counts[job], "run_ids": [use.run_id for use in pool.uses if use.job == job]}
-        for job in pool.jobs
-    ]
-    if not as_json:
-        jobs = ", ".join([f"{one['job']} ({one['running']})" for one in jobs])
-    return {"pool": pool.pool, "size": pool.size, "running": len(pool.uses), "jobs": jobs}
+    found = describe_pool(pool)
+    if as_json:
+        return found
+    return found | {"jobs": ", ".join([f"{one['job']} ({one['running']})" for one in found["jobs"]])}
 
 
 def remove_one(args: argparse.Namespace, context: Context) -> None:

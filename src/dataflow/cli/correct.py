@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataflow.actions.descriptions import describe_wrong_data
 from dataflow.actions.interventions import accept
 from dataflow.actions.invalidate import WrongData, find_wrong, find_wrong_between, invalidate
 from dataflow.actions.next_commands import ready_command, run_command
@@ -10,16 +11,16 @@ from dataflow.cli.asking import may_go_on
 from dataflow.cli.chunks import Source
 from dataflow.cli.layout import make_columns
 from dataflow.cli.options import Commands, add_switches
-from dataflow.cli.output import pick, show_object
+from dataflow.cli.output import show_object
 from dataflow.cli.progress import Progress
 from dataflow.cli.tables import show_rows
 from dataflow.errors import UsageError
+from dataflow.model.record import pick
 from dataflow.model.wording import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from typing import Any
 
     from dataflow.cli.context import Context
 
@@ -60,7 +61,7 @@ def invalidate_chunks(args: argparse.Namespace, context: Context) -> int:
         else:
             found = find_wrong(context.store, args.dataset, source)
     if args.json:
-        show_object(as_record(found), True)
+        show_object(describe_wrong_data(found), True)
         return 0
     _show(found, context)
     if args.dry_run:
@@ -76,23 +77,6 @@ def invalidate_chunks(args: argparse.Namespace, context: Context) -> int:
     return 0
 
 
-def as_record(found: WrongData) -> dict[str, Any]:
-    """What is affected, as JSON."""
-    return {
-        "dataset": found.dataset,
-        "dataids": [one.dataid for one in found.named],
-        "affected": [pick(chunk, *COLUMNS) for chunk in found.chunks],
-        "running": _list_runs(found, at_work=True),
-        "done_without_output": _list_runs(found, at_work=False),
-        "jobs": list(found.jobs),
-    }
-
-
-def _list_runs(found: WrongData, at_work: bool) -> list[dict[str, Any]]:
-    runs = {one.run_id: one for one in found.readers if one.is_at_work is at_work}
-    return [pick(one, "run_id", "job", "dataid") for one in runs.values()]
-
-
 def _show(found: WrongData, context: Context) -> None:
     show_rows([pick(chunk, *COLUMNS) for chunk in found.chunks], COLUMNS, False)
     made = len(found.chunks) - len(found.named)
@@ -100,10 +84,10 @@ def _show(found: WrongData, context: Context) -> None:
         f"{counted(len(found.named), 'chunk')} of {found.dataset}; {counted(made, 'result')} made from them"
         f"{', by ' if found.jobs else ''}{', '.join(found.jobs)}."
     )
-    for run in _list_runs(found, at_work=True):
+    described = describe_wrong_data(found)
+    for run in described["running"]:
         context.say(f"Run {run['run_id']} is reading them. Its result will be STALE and made again.")
-    done = len(_list_runs(found, at_work=False))
-    if done:
+    if done := len(described["done_without_output"]):
         context.say(f"{counted(done, 'run')} without an output read them. Their work will be done again.")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataflow.actions.descriptions import describe_dataset, describe_whole_dataset
 from dataflow.actions.names import get_dataset
 from dataflow.actions.next_commands import shell
 from dataflow.actions.register import add_dataset, remove_dataset
@@ -10,10 +11,9 @@ from dataflow.cli.layout import make_columns
 from dataflow.cli.options import Commands, add_switches
 from dataflow.cli.output import as_text, show_object
 from dataflow.cli.tables import show_datasets
-from dataflow.config.durations import format_seconds, parse_option
+from dataflow.config.durations import parse_option
 from dataflow.errors import BadInput
 from dataflow.model.records import Dataset
-from dataflow.model.url_text import masked_host, masked_pairs, without_secrets
 from dataflow.model.wording import plural, quoted
 
 TYPE_CHECKING = False
@@ -76,24 +76,16 @@ def add(args: argparse.Namespace, context: Context) -> None:
 
 def list_all(args: argparse.Namespace, context: Context) -> None:
     """Lists all datasets."""
-    found = (describe(dataset) for dataset in context.store.read.list_datasets())
+    found = (describe_dataset(dataset) for dataset in context.store.read.list_datasets())
     show_datasets(found, LIST_COLUMNS, args, "No datasets yet. Add one: dataflow dataset add NAME")
 
 
 def show_one(args: argparse.Namespace, context: Context) -> None:
     """Shows a dataset, its check, the job that produces it and the jobs that read it."""
-    dataset_id, dataset = get_dataset(context.store, args.name)
-    plans = context.store.read.list_plans()
-    record = describe(dataset)
-    record["produced_by"] = next((plan.job.name for plan in plans if dataset.name in plan.job.outputs), None)
-    record["read_by"] = [
-        plan.job.name for plan in plans if any(item.dataset.name == dataset.name for item in plan.inputs)
-    ]
-    record["chunks"] = context.store.read.count_chunks(dataset_id)
-    check = context.config.checks.get(dataset.name)
-    record["check"] = list(check) if check else None
-    if check and not args.json:
-        record["check"] = shell(*check)
+    checks = context.config.checks
+    record = describe_whole_dataset(context.store, get_dataset(context.store, args.name), checks)
+    if record["check"] and not args.json:
+        record["check"] = shell(*record["check"])
     show_object(record, args.json)
 
 
@@ -107,17 +99,6 @@ def remove_one(args: argparse.Namespace, context: Context) -> int:
     remove_dataset(context.store, args.name)
     context.say(f"Removed dataset {args.name} and {chunks}.")
     return 0
-
-
-def describe(dataset: Dataset) -> dict[str, Any]:
-    """A dataset as it is shown: whether it has a password, never the password or a another secret."""
-    record: dict[str, Any] = {"dataset": dataset.name}
-    record |= {name: getattr(dataset, name) for name in FIELDS}
-    record["location"] = without_secrets(dataset.location)
-    seconds = dataset.fresh_within_seconds
-    record["fresh_within"] = format_seconds(seconds) if seconds else ""
-    record["hostname"] = masked_host(dataset.hostname)
-    return record | {"options": dict(masked_pairs(dataset.options)), "password": bool(dataset.encryptedpass)}
 
 
 def say_change(context: Context, change: Change) -> None:

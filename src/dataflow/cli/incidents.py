@@ -7,12 +7,12 @@ import signal
 
 from dataflow import failpoints
 from dataflow.actions import incidents as actions
+from dataflow.actions.descriptions import describe_incident
 from dataflow.cli.layout import PROSE, make_columns
 from dataflow.cli.options import Commands, add_switches, count
 from dataflow.cli.tables import show_rows
 from dataflow.config.project import PROJECT_FILE
 from dataflow.model.incident import RECOVERED
-from dataflow.model.record import as_dict, names_of
 from dataflow.runjob.dead_workers import is_dead_here
 
 TYPE_CHECKING = False
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from dataflow.model.incident import DeliveryRow, Incident
     from dataflow.notify.senders import Place
 
-MOST = 1000
 COLUMNS = make_columns(
     id=0, kind=0, what=0, since=3, chunks=2, closed=4, acknowledged=5, reason=(1, PROSE), notified=(0, PROSE)
 )
@@ -45,18 +44,11 @@ def incidents(args: argparse.Namespace, context: Context) -> None:
     """Lists what is in trouble: one line for each kind of trouble of a job, dataset or host, however many
     chunks or workers it has, and who was notified.
     """
-    store = context.store
-    actions.look(store, lambda row: is_dead_here(context.config, row))
-    found = store.watching.list_incidents(args.all, MOST)
-    deliveries: dict[int, list[DeliveryRow]] = {}
-    for one in store.watching.list_deliveries([incident.incident_id for incident in found]):
-        deliveries.setdefault(one.incident_id, []).append(one)
+    found = actions.list_incidents(context.store, args.all, lambda row: is_dead_here(context.config, row))
     if args.json:
-        records = [_record(one, deliveries.get(one.incident_id, [])) for one in found]
-        show_rows(records, COLUMNS, True)
+        show_rows([describe_incident(*one) for one in found], COLUMNS, True)
     else:
-        rows = [_row(one, deliveries.get(one.incident_id, [])) for one in found]
-        show_rows(rows, COLUMNS, False, "No open incidents.", args.wide)
+        show_rows([_row(*one) for one in found], COLUMNS, False, "No open incidents.", args.wide)
     for problem in list_problems(context):
         context.say(f"dataflow: {problem}")
 
@@ -145,12 +137,3 @@ def _told(delivery: DeliveryRow) -> str:
         return f"{what} silenced"
     tried = f"after attempt {delivery.attempts}: {delivery.error}" if delivery.error else "due"
     return f"{what} {'gave up ' if delivery.state == 'failed' else 'not yet '}{tried}"
-
-
-def _record(incident: Incident, deliveries: Sequence[DeliveryRow]) -> dict[str, Any]:
-    found = as_dict(incident)
-    number, items = found.pop("incident_id"), found.pop("items")
-    told = [
-        {name: getattr(one, name) for name in names_of(one) if name != "incident_id"} for one in deliveries
-    ]
-    return {"id": number, **found, "chunks": items, "notifications": told}

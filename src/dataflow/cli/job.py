@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from dataflow.actions.descriptions import describe_job, describe_whole_job
 from dataflow.actions.job_graph import find_open_chain
 from dataflow.actions.next_commands import shell
 from dataflow.actions.register import add_job, remove_job, reset_script
@@ -16,10 +17,8 @@ from dataflow.cli.tables import show_rows
 from dataflow.config.durations import parse_option
 from dataflow.config.fields import parse_input
 from dataflow.errors import BadInput
-from dataflow.model.mapping import PAIRS
-from dataflow.model.records import Job, Plan
+from dataflow.model.records import Job
 from dataflow.model.schedule import Schedule, due_intervals
-from dataflow.model.url_text import masked_pairs
 from dataflow.model.wording import counted, plural
 
 TYPE_CHECKING = False
@@ -193,22 +192,14 @@ def _say_if_over(context: Context, name: str) -> None:
 def list_all(args: argparse.Namespace, context: Context) -> None:
     """Lists all jobs."""
     held = {found.job: found.hold for found in context.store.read.list_job_holds()}
-    rows = (describe(plan, held.get(plan.job.name, False)) for plan in context.store.read.list_plans())
+    rows = (describe_job(plan, held.get(plan.job.name, False)) for plan in context.store.read.list_plans())
     empty = "No jobs yet. Add one: dataflow job add NAME --in DATASET"
     show_rows(rows, LIST_COLUMNS, args.json, empty, args.wide)
 
 
 def show_one(args: argparse.Namespace, context: Context) -> None:
     """Shows a job."""
-    plan = context.get_plan(args.name)
-    record = describe(plan, context.store.read.is_job_held(plan.job_id))
-    lists = [source for source in plan.inputs if source.mapping == PAIRS]
-    if lists:
-        read = context.store.read
-        record["pairs"] = {
-            source.dataset.name: read.count_pairs(plan.job_id, source.dataset_id) for source in lists
-        }
-    show_object(record | {"kind": plan.kind or None, "script_path": plan.script_path or None}, args.json)
+    show_object(describe_whole_job(context.store, context.get_plan(args.name)), args.json)
 
 
 def remove_one(args: argparse.Namespace, context: Context) -> int:
@@ -245,21 +236,6 @@ def load_list(args: argparse.Namespace, context: Context) -> None:
     pairs, chunks = counted(result.pairs, "pair"), counted(result.chunks, "chunk")
     works = counted(result.works, "dataid")
     context.say(f"Job {args.name}: {pairs} loaded, for {works} and {chunks} of {args.dataset}.")
-
-
-def describe(plan: Plan, hold: bool) -> dict[str, Any]:
-    """A job as it is shown."""
-    job = plan.job
-    record: dict[str, Any] = {
-        "job": job.name,
-        "in": [str(item) for item in job.inputs],
-        "out": list(job.outputs),
-        "environment": dict(masked_pairs(job.environment)),
-    }
-    names = (*TEXTS, *FLAGS, *NUMBERS, *(f"{name}_seconds" for name in DURATIONS), *CHANGES)
-    record |= {name: getattr(job, name) for name in names}
-    record |= {"retry_backoff": job.retry_backoff, "final_exit_codes": list(job.final_exit_codes)}
-    return record | {"grain": plan.grain, "hold": hold}
 
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:

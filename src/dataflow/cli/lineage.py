@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from dataflow.actions.descriptions import describe_lineage
 from dataflow.actions.lineage import BOTH, CHUNK, DOWN, JOB, RUN, UP, Lineage, trace_chunk, trace_dataset
 from dataflow.cli.options import Commands, add_switches, count
 from dataflow.cli.output import as_text, show_object
@@ -13,7 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
-    from typing import Any
 
     from dataflow.actions.lineage import Edge
     from dataflow.cli.context import Context
@@ -49,9 +49,12 @@ def lineage(args: argparse.Namespace, context: Context) -> None:
     if args.columns:
         if args.dataid is not None:
             raise UsageError("--columns is about a dataset: leave out the dataid.")
-        from dataflow.cli.lineage_columns import trace_columns  # start-up: loads the pipelines
+        from dataflow.cli.pipeline_settings import load_catalog  # start-up: loads the pipelines
 
-        found = trace_columns(context, args.dataset, directions, args.depth)
+        catalog = load_catalog(context)
+        from dataflow.pipelines.show.columns import trace_columns
+
+        found = trace_columns(catalog, args.dataset, directions, args.depth)
     elif args.dataid is not None:
         found = trace_chunk(context.store, args.dataset, args.dataid, directions, args.depth)
     else:
@@ -62,23 +65,11 @@ def lineage(args: argparse.Namespace, context: Context) -> None:
 def show(found: Lineage, directions: Sequence[str], shape: str) -> None:
     """Writes a graph to stdout."""
     if shape == "json":
-        show_object(as_record(found), True)
+        show_object(describe_lineage(found), True)
         return
     lines = {"mermaid": as_mermaid, "dot": as_dot}
     for line in lines[shape](found) if shape in lines else as_tree(found, directions):
         print(line)
-
-
-def as_record(found: Lineage) -> dict[str, Any]:
-    """The graph as JSON: nodes, and edges in the direction of the data."""
-    return {
-        "roots": list(found.roots),
-        "nodes": [
-            {"id": node.id, "kind": node.kind, "name": node.name, **dict(node.facts)}
-            for node in found.nodes.values()
-        ],
-        "edges": [{"from": edge.source, "to": edge.target, "note": edge.note} for edge in found.edges],
-    }
 
 
 def as_tree(found: Lineage, directions: Sequence[str]) -> Iterator[str]:

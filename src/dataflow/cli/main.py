@@ -63,6 +63,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "accept": ("correct", "keep a stale result as it is"),
     "invalidate": ("correct", "withdraw wrong chunks and redo what was made from them"),
     "lineage": ("lineage", "show what was made from what: datasets, chunks, columns"),
+    "serve": ("serve", "serve the REST API of the project on this machine"),
     "completion": ("completion", "print a completion script for bash, zsh or fish"),
     "up": ("worker", "keep the project running on this machine, with a live view"),
     "worker": ("worker", "run every job that this machine has a command for"),

@@ -11,13 +11,14 @@ from dataflow.cli.asking import may_go_on
 from dataflow.cli.context import Context
 from dataflow.cli.layout import PROSE, make_columns
 from dataflow.cli.options import Commands, add_switches
-from dataflow.cli.output import pick, show_object
-from dataflow.cli.pipeline_settings import get_settings, installed_packages
+from dataflow.cli.output import show_object
+from dataflow.cli.pipeline_settings import get_settings
 from dataflow.cli.progress import Progress
 from dataflow.cli.tables import show_rows
 from dataflow.config.durations import parse_option
+from dataflow.config.packages import installed_packages
 from dataflow.errors import BadInput, DataFlowError, SchemaMismatch, StoreMissing, UsageError
-from dataflow.model.record import replace
+from dataflow.model.record import pick, replace
 from dataflow.model.url_text import masked_url
 from dataflow.model.wording import counted
 from dataflow.runjob.lock import remove_dead

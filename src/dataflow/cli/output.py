@@ -58,11 +58,6 @@ def write_field(name: str, value: str, label: int, width: int | None) -> None:
             print(f"  {text}")
 
 
-def pick(found: object, *names: str) -> dict[str, Any]:
-    """These fields of a record, as a row of a table or a JSON object."""
-    return {str(name): getattr(found, name) for name in names}
-
-
 def to_json(value: Any, indent: int | None = None) -> str:
     """JSON in the encoding of stdout; times and enums as text."""
     return encoder(indent).encode(value)

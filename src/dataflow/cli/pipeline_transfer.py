@@ -7,10 +7,11 @@ import sys
 
 from dataflow.cli.asking import may_go_on
 from dataflow.cli.options import Commands
-from dataflow.cli.output import as_text, paint, pick, to_json
+from dataflow.cli.output import as_text, paint, to_json
 from dataflow.cli.pipeline_settings import get_settings, load_catalog
 from dataflow.cli.terminal import wrap_for
 from dataflow.errors import ConfigError
+from dataflow.model.record import pick
 from dataflow.model.wording import counted
 
 TYPE_CHECKING = False

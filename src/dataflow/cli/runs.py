@@ -6,14 +6,13 @@ import os
 import sys
 import time
 
+from dataflow.actions.descriptions import describe_line, describe_run, find_loss
 from dataflow.actions.interventions import parse_run_id
 from dataflow.actions.names import find_plan, get_dataset, get_run
 from dataflow.cli.layout import PROSE, SPAN, TIME, WORDS, Column
 from dataflow.cli.options import Commands, add_choice, count
-from dataflow.cli.output import pick
 from dataflow.cli.tables import show_rows
 from dataflow.model.job_dataid import job_dataid
-from dataflow.model.record import names_of
 from dataflow.model.status import RunOutcome
 from dataflow.model.wording import plural
 
@@ -90,20 +89,11 @@ def runs(args: argparse.Namespace, context: Context) -> None:
 
 def describe(run: RunRow, context: Context, as_json: bool) -> dict[str, Any]:
     """A run for display; JSON keeps the stored outcome and adds `process_gone`."""
-    lost = find_loss(run, context)
-    record = pick(run, *[name for name in COLUMNS if name != "took"])
+    lost = find_loss(run, context.config.host, context.is_gone)
+    record = describe_run(run, lost)
     if lost and not as_json:
         record["outcome"] = f"{run.outcome} ({lost})"
-    return record | {"process_gone": bool(lost), "took": _seconds_taken(run)}
-
-
-def find_loss(run: RunRow, context: Context) -> str:
-    """Why a run that counts as RUNNING is not at work any more; "" while it may be."""
-    if run.outcome is not RunOutcome.RUNNING:
-        return ""
-    if run.host == context.config.host and context.is_gone(run.claimant):
-        return "process gone"
-    return "" if (run.lease_left_seconds or 0) > 0 else "lease lapsed"
+    return record | {"took": _seconds_taken(run)}
 
 
 def _seconds_taken(run: RunRow) -> float | None:
@@ -168,7 +158,7 @@ def journal(args: argparse.Namespace, context: Context) -> None:
     found = context.store.read.list_journal(args.limit, run_id=args.run or 0, **where)
     if not found:  # a removed job or dataset still has its entries
         _refuse_unknown(args, context)
-    rows = [pick(line, *names_of(line)) | {"about": line.job or line.dataset} for line in found]
+    rows = [describe_line(line) | {"about": line.job or line.dataset} for line in found]
     empty = "No such journal entries. All of them: dataflow journal"
     show_rows(rows, JOURNAL_COLUMNS, args.json, empty, args.wide)
 

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections import Counter
 
 from dataflow.actions.missing import time_of
 from dataflow.actions.next_commands import runner, shell, why_command
+from dataflow.actions.pipeline_names import FOLDER
 from dataflow.actions.status import COUNTED, JobStatus, StoreStatus, get_status
+from dataflow.actions.status_description import describe_status, list_lost, list_undefined
 from dataflow.cli.layout import PROSE, Column, make_columns
 from dataflow.cli.options import Commands
-from dataflow.cli.output import as_text, pick, show_object
+from dataflow.cli.output import as_text, show_object
 from dataflow.cli.parser import unknown_word
-from dataflow.cli.pipeline_names import FOLDER, list_texts
-from dataflow.cli.runs import find_loss
 from dataflow.cli.tables import show_datasets, show_rows
 from dataflow.cli.terminal import write_line
 from dataflow.config.durations import format_seconds, parse_seconds
 from dataflow.errors import BadInput
-from dataflow.model.record import names_of
-from dataflow.model.records import SCRIPT, RunRow
-from dataflow.model.status import RunOutcome, WorkState
-from dataflow.model.wording import counted, shortened, utc_text
+from dataflow.model.records import RunRow
+from dataflow.model.status import WorkState
+from dataflow.model.wording import counted, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +44,6 @@ DATASET_COLUMNS = make_columns(
 LONGEST_REASON = 80
 """Of a reason in the table; `dataflow why` and --json show all of it."""
 FAILURE_COLUMNS = make_columns(job=0, dataid=0, state=1, run_id=4, reason=(2, PROSE), next=(3, PROSE))
-MOST_RUNNING = 10_000
 SHOWN_LOST = 5
 
 
@@ -78,15 +75,10 @@ def duration(text: str) -> float:
 
 def status(args: argparse.Namespace, context: Context) -> int:
     """Shows the state of all jobs and datasets: counts, gaps, late work and failures."""
-    found, lost = get_status(context.store), list_lost(context)
+    found, lost = get_status(context.store), list_lost(context.store, context.config.host, context.is_gone)
     late = {job.job: _why_late(job, args.late_after) for job in found.list_late(args.late_after)}
-    gone = _list_gone(found, context.config.project_dir)
-    record: dict[str, Any] = as_record(found, count_not_done(found, context.store.read.list_producers()))
-    record["paused"] = _part(found.paused)
-    for job in record["jobs"]:
-        name = job["job"]
-        lost_run = any(run.job == name for run, _ in lost)
-        job |= {"late": name in late, "gone": name in gone, "process_gone": lost_run}
+    gone = list_undefined(found, context.config.project_dir)
+    record = describe_status(found, context.store.read.list_producers(), list(late), lost, gone)
     if args.json:
         show_object(record, True)
     else:
@@ -104,61 +96,6 @@ def status(args: argparse.Namespace, context: Context) -> int:
     for word in bad:
         context.say(f"dataflow: {word}: {verdicts[word]}")
     return 1 if bad else 0
-
-
-def count_not_done(found: StoreStatus, producers: Mapping[str, str]) -> dict[str, int]:
-    """The number of unfinished chunks of each dataset, from the counts of its job."""
-    unfinished = {job.job: sum(job.counts.values()) - job.counts[WorkState.DONE] for job in found.jobs}
-    return {dataset: unfinished.get(job, 0) for dataset, job in producers.items()}
-
-
-def list_lost(context: Context) -> list[tuple[RunRow, str]]:
-    """The runs that count as RUNNING though their process is gone or their lease has lapsed, and which."""
-    runs = context.store.read.list_runs(MOST_RUNNING, "", "", RunOutcome.RUNNING)
-    return [(run, loss) for run in runs if (loss := find_loss(run, context))]
-
-
-def as_record(found: StoreStatus, not_done: Mapping[str, int]) -> dict[str, list[dict[str, Any]]]:
-    """The status as JSON carries it."""
-    datasets = [pick(dataset, *names_of(dataset)) for dataset in found.datasets]
-    late: dict[str, list[dict[str, Any]]] = {}
-    for one in found.late:
-        part = {"kind": str(one.kind), "dataid": one.dataid, "since_at": utc_text(one.since_at)}
-        late.setdefault(one.dataset, []).append(part | {"reason": one.reason})
-    return {
-        "jobs": [_job_record(job) for job in found.jobs],
-        "datasets": [
-            one | {"not_done": not_done.get(one["dataset"], 0), "late": late.get(one["dataset"], [])}
-            for one in datasets
-        ],
-        "failures": [pick(failure, *names_of(failure)) for failure in found.failures],
-    }
-
-
-def _job_record(job: JobStatus) -> dict[str, Any]:
-    overdue = _part(job.overdue)
-    if overdue:
-        overdue["since_at"] = utc_text(overdue["since_at"])
-    return {
-        "job": job.job,
-        "hold": job.hold,
-        **job.counts,
-        "oldest": _part(job.oldest),
-        "due": overdue is not None,
-        "overdue": overdue,
-        "skipped": _part(job.skipped),
-        "running": _part(job.longest),
-        "quarantined": job.quarantined,
-        "asking": _part(job.asking),
-    }
-
-
-def _part(found: object) -> dict[str, Any] | None:
-    """A part of a job's status, durations to the millisecond; None if the job has no such part."""
-    if found is None:
-        return None
-    values = pick(found, *names_of(found)).items()
-    return {name: round(value, 3) if isinstance(value, float) else value for name, value in values}
 
 
 def _show_tables(
@@ -208,17 +145,6 @@ def _show_lost(store: Store, lost: Sequence[tuple[RunRow, str]]) -> None:
         write_line(f"{as_text(text)}. The next {_runner_of(store, run.job)} takes it over.")
     if len(lost) > SHOWN_LOST:
         print(f"and {len(lost) - SHOWN_LOST} more: dataflow runs --outcome RUNNING")
-
-
-def _list_gone(found: StoreStatus, project_dir: str) -> list[str]:
-    """Pipelines that no file of the project names; none where this folder has no pipelines.
-
-    Found by reading, not by loading: status must be quick, and run no code of the project.
-    """
-    texts = list_texts(project_dir)
-    words = set(re.findall(r"\w+", "\n".join(texts)))
-    pipelines = [job.job for job in found.jobs if job.kind not in ("", SCRIPT)]
-    return [job for job in pipelines if texts and job not in words]
 
 
 def _show_due(store: Store, found: StoreStatus) -> None:

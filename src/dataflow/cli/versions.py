@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataflow.actions.descriptions import describe_version
 from dataflow.actions.locations import is_local
 from dataflow.actions.versions import list_versions, roll_back
 from dataflow.cli.layout import TIME, make_columns
 from dataflow.cli.options import Commands, add_switches, count
-from dataflow.cli.output import pick, to_json
-from dataflow.cli.pipeline_settings import installed_packages
+from dataflow.cli.output import to_json
 from dataflow.cli.tables import show_rows
+from dataflow.config.packages import installed_packages
 from dataflow.errors import Conflict
-from dataflow.model.url_text import without_secrets
+from dataflow.model.record import pick
 from dataflow.model.wording import counted
 
 TYPE_CHECKING = False
@@ -40,7 +41,7 @@ def show_versions(args: argparse.Namespace, context: Context) -> None:
     """Lists the versions of a chunk that still exist, oldest first."""
     found = list_versions(context.store, args.dataset, args.dataid, context.config.project_dir)
     shown = [version for version in found if version.current or not version.missing]
-    rows = [pick(one, *COLUMNS) | {"location": without_secrets(one.location)} for one in shown]
+    rows = [describe_version(one) for one in shown]
     empty = f"No version of {args.dataset}/{args.dataid} is on this machine."
     show_rows(rows, COLUMNS, args.json, empty, args.wide)
     for version in found:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 import sys
 
-from dataflow.actions.next_commands import shell
+from dataflow.actions.descriptions import describe_why
+from dataflow.actions.next_commands import plan_command
 from dataflow.actions.why import why as explain
 from dataflow.cli.options import Commands
-from dataflow.cli.output import STYLES, as_text, paint, pick, show_object
+from dataflow.cli.output import STYLES, as_text, paint, show_object
 from dataflow.cli.terminal import find_width, short_time, wrap_line
-from dataflow.model.record import names_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from typing import Any
 
     from dataflow.cli.context import Context
     from dataflow.model.answers import Why
@@ -35,23 +34,12 @@ def why(args: argparse.Namespace, context: Context) -> None:
     """Explains the state of a job's work in five answers and names the next command."""
     plan = context.get_plan(args.job)
     found = explain(context.store, context.config, plan, args.dataid, context.is_gone)
-    cited = ""
-    if plan.is_pipeline and found.dataid:
-        cited = shell("dataflow", "pipeline", "plan", found.job, "--dataid", found.dataid)
     if args.json:
-        show_object(as_record(found) | {"plan": cited}, True)
+        show_object(describe_why(found, plan), True)
         return
     print(in_words(found, find_width(sys.stdout)))
-    if cited:
+    if cited := plan_command(plan, found.dataid):
         print(f"plan: {cited}")
-
-
-def as_record(found: Why) -> dict[str, Any]:
-    """The explanation as JSON."""
-    answers = [answer.as_dict() for answer in found.answers]
-    head = {"job": found.job, "dataid": found.dataid, "verdict": found.verdict}
-    crashes = [pick(crash, *names_of(crash)) for crash in found.crashes]
-    return head | {"answers": answers, "next": found.next, "crashes": crashes}
 
 
 def in_words(found: Why, width: int | None = None) -> str:

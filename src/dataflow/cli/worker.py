@@ -6,10 +6,10 @@ import os
 import sys
 
 from dataflow import failpoints
+from dataflow.actions.descriptions import describe_worker
 from dataflow.cli.layout import PROSE, TIME, Column
 from dataflow.cli.options import Commands, count
 from dataflow.cli.tables import show_rows
-from dataflow.model.record import as_dict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def workers(args: argparse.Namespace, context: Context) -> None:
     from dataflow.runjob.dead_workers import is_dead_here
 
     found = list_live(context.store, lambda row: is_dead_here(context.config, row))
-    rows = [_as_json(row) if args.json else _as_row(row) for row in found]
+    rows = [describe_worker(row) if args.json else _as_row(row) for row in found]
     show_rows(rows, COLUMNS, args.json, "No worker is alive. Start one: dataflow worker", args.wide)
 
 
@@ -107,11 +107,6 @@ def _make_request(args: argparse.Namespace, context: Context) -> WorkerRequest:
         args.quiet,
         parse_option("--spark-idle", args.spark_idle),
     )
-
-
-def _as_json(row: WorkerRow) -> dict[str, object]:
-    found = {"worker": row.name} | as_dict(row) | {"doing": [as_dict(run) for run in row.doing]}
-    return {name: value for name, value in found.items() if name not in ("name", "has_lapsed", "boot_id")}
 
 
 def _as_row(row: WorkerRow) -> dict[str, object]:

@@ -51,6 +51,11 @@ def as_dict(instance: object) -> dict[str, Any]:
     return {name: getattr(instance, name) for name in names_of(instance)}
 
 
+def pick(instance: object, *names: str) -> dict[str, Any]:
+    """Return these attributes of a record by name."""
+    return {str(name): getattr(instance, name) for name in names}
+
+
 def replace(instance: Instance, /, **changes: Any) -> Instance:
     """Return a copy of a record with some fields changed."""
     kind: Any = type(instance)

@@ -99,5 +99,8 @@ FROM (SELECT journal_id FROM journal WHERE journal_id > :after ORDER BY journal_
 -- name: purge_journal
 DELETE FROM journal WHERE journal_id > :after AND journal_id <= :last AND at < :before
 
+-- name: forget_token
+DELETE FROM verb_token WHERE token = :token
+
 -- name: purge_tokens
 DELETE FROM verb_token WHERE at < :before

@@ -1,0 +1,246 @@
+"""The ASGI application: a table of routes behind one gate. Whatever has no permission is not answered."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route as Mounted
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dataflow.api.admission import TOKEN_PARAMETER, Admission, Permission, Principal, RequestFacts
+from dataflow.api.events import Events
+from dataflow.api.fields import read_parameters
+from dataflow.api.idempotency import answer_with_key
+from dataflow.api.problems import (
+    HttpError,
+    Problem,
+    no_such_path,
+    not_json,
+    problem_of,
+    too_large,
+    unexpected,
+    wrong_method,
+)
+from dataflow.api.project import Project
+from dataflow.api.route import Call, Route
+from dataflow.api.store_pool import StorePool
+from dataflow.errors import BadInput, DataFlowError, Forbidden, NotAuthenticated, StoreUnreachable
+from dataflow.model.record import replace
+
+MOST_BYTES = 1 << 20
+SECURITY_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; font-src 'self'; manifest-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+
+
+class Service:
+    """What all requests of a server share."""
+
+    def __init__(self, project: Project, admission: Admission) -> None:
+        self.project = project
+        self.admission = admission
+        self.pool = StorePool(project.store)
+        self.events = Events(self.pool)
+
+    def close(self) -> None:
+        """End the streams and close the connections."""
+        self.events.close()
+        self.pool.close()
+
+
+def make_application(service: Service, routes: Sequence[Route]) -> ASGIApp:
+    """Return the application that serves these routes, and nothing else."""
+    mounted = [
+        Mounted(route.path, endpoint=Endpoint(service, route), methods=[route.method]) for route in routes
+    ]
+    handlers: Any = {HTTPException: _refuse_path}
+    return Gate(service, Starlette(routes=mounted, exception_handlers=handlers))
+
+
+class Gate:
+    """Stands before every route: says who sends the request, and adds headers to every answer."""
+
+    def __init__(self, service: Service, inner: Starlette) -> None:
+        self._service = service
+        self.inner = inner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":  # no web sockets
+            return
+        request_id = secrets.token_hex(8)
+        scope["dataflow.request_id"] = request_id
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = {name.lower() for name, _ in message["headers"]}
+                more = SECURITY_HEADERS | {"X-Request-Id": request_id}
+                message["headers"] = [
+                    *message["headers"],
+                    *[
+                        (n.lower().encode(), v.encode())
+                        for n, v in more.items()
+                        if n.lower().encode() not in given
+                    ],
+                ]
+            await send(message)
+
+        request = Request(scope)
+        try:
+            answer = self._admit(scope, request)
+        except DataFlowError as error:
+            answer = answer_problem(problem_of(error), request_id)
+        await (answer or self.inner)(scope, receive, send_with_headers)
+
+    def _admit(self, scope: Scope, request: Request) -> Response | None:
+        """Note who sends the request; a token in the URL becomes a cookie and leaves the URL."""
+        token = request.query_params.get(TOKEN_PARAMETER, "")
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        facts = RequestFacts(request.method, headers, request.cookies, token)
+        admission = self._service.admission
+        if token and request.method == "GET":
+            cookie = admission.exchange(facts)
+            rest = [
+                (name, value) for name, value in request.query_params.multi_items() if name != TOKEN_PARAMETER
+            ]
+            path = "/" + request.url.path.lstrip("/")  # "//host" would be another site
+            target = f"{path}?{urlencode(rest)}" if rest else path
+            return RedirectResponse(target, 303, {"Set-Cookie": cookie})
+        scope["dataflow.principal"] = admission.authenticate(facts)
+        return None
+
+
+class Endpoint:
+    """Answers one route: permission, parameters, body, handler, in this order."""
+
+    def __init__(self, service: Service, route: Route) -> None:
+        self._service = service
+        self.route = route
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request_id = scope["dataflow.request_id"]
+        try:
+            answer = await self._answer(Request(scope, receive))
+        except HttpError as error:
+            answer = answer_problem(error.problem, request_id)
+        except DataFlowError as error:
+            answer = answer_problem(self._redacted(problem_of(error)), request_id)
+        except Exception:
+            _report(request_id, self._service.project.secrets.redact_text(traceback.format_exc()))
+            answer = answer_problem(unexpected(), request_id)
+        await answer(scope, receive, send)
+
+    def _redacted(self, problem: Problem) -> Problem:
+        redact = self._service.project.secrets.redact_text
+        return replace(problem, message=redact(problem.message), hint=redact(problem.hint))
+
+    async def _answer(self, request: Request) -> Response:
+        principal = require(request.scope["dataflow.principal"], self.route.permission)
+        path = {field.name: field.parse(request.path_params[field.name]) for field in self.route.path_fields}
+        query = read_parameters(self.route.query, request.query_params.multi_items())
+        if self.route.is_stream:
+            return self._stream()
+        body = {} if self.route.body is None else self.route.body.read(await read_json(request))
+        parts = (principal, path, query, body)
+        found = await run_in_threadpool(self._handle, parts, request.headers.get("idempotency-key"))
+        return found if isinstance(found, Response) else JsonResponse(found)
+
+    def _handle(self, parts: tuple[Any, ...], key: str | None) -> Any:
+        principal, *given = parts
+        project, service = self._service.project, self._service
+        if not self.route.needs_store:
+            return self.route.handler(Call(project, project.store, principal, *given))
+        with service.pool.lend(principal.name) as store:
+            call = Call(project, store, principal, *given)
+            if key is None or not self.route.is_bulk:
+                return self.route.handler(call)
+            return answer_with_key(self.route, call, key)
+
+    def _stream(self) -> Response:
+        events = self._service.events
+        if events.is_full:
+            raise StoreUnreachable("Too many open event streams. Close some pages.")
+        return StreamingResponse(events.stream(), media_type="text/event-stream")
+
+
+class JsonResponse(Response):
+    """JSON in UTF-8; times and enums as text, as the commands print them."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, ensure_ascii=False, default=str, allow_nan=False).encode()
+
+
+def require(principal: Principal | None, needed: Permission) -> Principal:
+    """Return who sends the request, if they may; a public route is for everybody."""
+    if needed is Permission.PUBLIC:
+        return principal or Principal("nobody", Permission.PUBLIC)
+    if principal is None:
+        raise NotAuthenticated(
+            "Who you are is not known. Open the URL that dataflow serve printed, or send its token: "
+            "Authorization: Bearer TOKEN"
+        )
+    if not principal.may(needed):
+        raise Forbidden(f"{principal.name} may {principal.permission} only; this needs {needed}.")
+    return principal
+
+
+async def read_json(request: Request) -> Any:
+    """Return the body of a request; an empty one is an empty object."""
+    data = b""
+    async for piece in request.stream():
+        data += piece
+        if len(data) > MOST_BYTES:
+            raise HttpError(too_large(MOST_BYTES))
+    if not data:
+        return {}
+    # A form of another site can send text/plain without asking; JSON it cannot.
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise HttpError(not_json())
+    try:
+        return json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError):
+        raise BadInput("The body is not valid JSON.") from None
+
+
+def answer_problem(problem: Problem, request_id: str) -> Response:
+    """Return an error as a response."""
+    return JsonResponse(problem.as_json(request_id), problem.status, dict(problem.headers))
+
+
+def _report(request_id: str, text: str) -> None:
+    print(f"dataflow: request {request_id} failed\n{text.rstrip()}", file=sys.stderr, flush=True)
+
+
+async def _refuse_path(request: Request, error: HTTPException) -> Response:
+    """Answer a path or a method that no route has, to those who may know."""
+    request_id = request.scope["dataflow.request_id"]
+    if request.scope["dataflow.principal"] is None:
+        try:
+            require(None, Permission.READ)
+        except NotAuthenticated as unknown:
+            return answer_problem(problem_of(unknown), request_id)
+    if error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "")
+        return answer_problem(wrong_method(request.method, allowed), request_id)
+    return answer_problem(no_such_path(request.url.path), request_id)

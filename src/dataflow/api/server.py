@@ -1,0 +1,87 @@
+"""Serves a project until it is stopped: the socket, the signals, the end of open streams."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import signal
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import uvicorn
+
+from dataflow.api.admission import TOKEN_PARAMETER, StartToken, check_address
+from dataflow.api.application import Service, make_application
+from dataflow.api.project import Project
+from dataflow.api.route import Route
+from dataflow.api.table import ROUTES
+from dataflow.errors import ConfigError, Conflict
+
+ENDING_SECONDS = 5
+"""Time for requests to end after a signal."""
+
+
+class _Server(uvicorn.Server):
+    """On a signal, ends open streams and returns instead of dying of the signal."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        before = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _stop(self, number: int, _frame: object) -> None:
+        self._service.events.close()
+        self.handle_exit(number, None)  # a second Ctrl-C waits for no request
+
+
+def serve(
+    project: Project,
+    host: str,
+    port: int,
+    announce: Callable[[str], None],
+    routes: Sequence[Route] = ROUTES,
+) -> None:
+    """Serve a project until SIGINT or SIGTERM; `announce` receives the URL once requests are taken."""
+    listener = listen(check_address(host), port)
+    with listener:
+        port = listener.getsockname()[1]
+        admission = StartToken(project.config.actor, port)
+        project.secrets.add(admission.token)
+        service = Service(project, admission)
+        config = uvicorn.Config(
+            make_application(service, routes),
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=ENDING_SECONDS,
+        )
+        shown = f"[{host}]" if ":" in host else host
+        announce(f"http://{shown}:{port}/?{TOKEN_PARAMETER}={admission.token}")
+        try:
+            asyncio.run(_Server(config, service).serve(sockets=[listener]))
+        finally:
+            service.close()
+
+
+def listen(address: str, port: int) -> socket.socket:
+    """Return a socket that takes connections; Conflict if another process has the port."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        return socket.create_server((address, port), family=family, backlog=128)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise Conflict(
+                f"Port {port} on {address} is in use. Choose another (0: any): dataflow serve --port N"
+            ) from error
+        raise ConfigError(f"Cannot listen on {address}, port {port}: {error.strerror}.") from error
