@@ -109,6 +109,32 @@ def test_higher_priority_goes_first_then_the_oldest_work(sqlite_crew: Crew) -> N
     assert sqlite_crew.flow.lines() == ["urgent 1", "urgent 2", "old 1", "old 2", "young 1", "young 2"]
 
 
+PAIR = """
+[dataset.a]
+[dataset.b]
+[job.ja]
+in = ["a"]
+command = "./step.sh"
+[job.jb]
+in = ["b"]
+command = "./step.sh"
+"""
+
+
+def test_free_streams_go_to_the_oldest_work_of_all_jobs(crew: Crew) -> None:
+    crew.declare(PAIR)
+    crew.flow.script("step.sh", f"{RECORDS_JOB}; while ! test -e go; do sleep 0.05; done")
+    for dataset, dataids in (("a", "1"), ("b", "1234"), ("a", "2345")):
+        crew.flow.ready(dataset, *dataids)
+        time.sleep(0.01)
+    worker = crew.start("--until-idle", "-j", "4")
+    wait_until(lambda: len(crew.flow.lines()) == 4)
+    assert sorted(crew.flow.lines()) == ["ja 1", "jb 1", "jb 2", "jb 3"]
+    (crew.flow.path / "go").touch()
+    assert worker.process.wait(60) == 0, worker.said
+    assert len(crew.flow.lines()) == 9
+
+
 def test_a_job_at_its_limit_lets_the_others_go_on(crew: Crew) -> None:
     crew.declare(
         CHAIN.replace('command = ["./step.sh", "extract"]', 'max_running = 1\ncommand = ["./slow.sh"]')
