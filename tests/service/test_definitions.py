@@ -89,17 +89,3 @@ def test_a_job_that_is_removed_and_registered_again_is_served_again(crew: Crew) 
     crew.declare(ONE)
     wait_until(lambda: sorted(crew.flow.lines()) == ["load 1", "load 1", "load 2"])
     assert worker.end() == 0, worker.said
-
-
-def test_a_job_on_hold_is_left_alone_until_its_release(crew: Crew) -> None:
-    crew.declare(ONE)
-    crew.flow.script("load.sh", RECORDS_JOB)
-    worker = crew.start_ready()
-    crew.flow.dataflow("hold", "load")
-    crew.flow.ready("raw", "1")
-    crew.flow.dataflow("release", "load")
-    wait_until(lambda: crew.flow.lines() == ["load 1"])
-    crew.flow.dataflow("hold", "load")
-    crew.flow.ready("raw", "2")
-    assert worker.end() == 0
-    assert crew.flow.lines() == ["load 1"]

@@ -9,10 +9,10 @@ from collections import Counter
 import pytest
 
 from tests.acceptance.flow import wait_until
-from tests.service.crew import CHAIN, ONE, RECORDS_JOB, Crew
+from tests.service.crew import CHAIN, ONE, PATIENT, RECORDS_JOB, Crew
 
 WAKE_SECONDS = 20.0
-"""A generous bound: the machine may be busy. The measured time is printed."""
+"""A generous bound: the machine may be busy. A patient worker looks by itself every 300 s."""
 
 
 @pytest.mark.daily
@@ -51,7 +51,7 @@ def test_two_workers_do_no_chunk_twice_and_skip_none(crew: Crew) -> None:
 def test_a_waiting_worker_wakes_when_work_appears(crew: Crew) -> None:
     crew.declare()
     crew.flow.script("step.sh", RECORDS_JOB)
-    crew.start_ready("-j", "2")
+    crew.start_ready("-j", "2", program=PATIENT)
     crew.flow.ready("raw", "0")
     wait_until(lambda: "report 0" in crew.flow.lines())
     took = []
@@ -68,7 +68,7 @@ def test_a_waiting_worker_wakes_when_work_appears(crew: Crew) -> None:
 def test_a_waiting_worker_retries_when_the_wait_is_over(crew: Crew) -> None:
     crew.declare(ONE + 'retries = 2\nretry_delay = "1s"\n')
     crew.flow.script("load.sh", "echo $dataid >> ran; test $(wc -l < ran) -gt 2")
-    crew.start_ready()
+    crew.start_ready(program=PATIENT)
     crew.flow.ready("raw", "1")
     wait_until(lambda: crew.flow.states("load") == {"1": "DONE"})
     assert crew.flow.outcomes() == ["FAILED", "FAILED", "DONE"]
@@ -78,7 +78,7 @@ def test_a_waiting_worker_retries_when_the_wait_is_over(crew: Crew) -> None:
 def test_a_waiting_worker_runs_an_interval_when_it_ends(crew: Crew) -> None:
     crew.declare('[job.load]\ncommand = "./load.sh"\nschedule = "* * * * *"\n')
     crew.flow.script("load.sh", "date +%s >> ran")
-    crew.start_ready()
+    crew.start_ready(program=PATIENT)
     wait_until(lambda: len(crew.flow.lines()) == 2, 150)
     late = int(crew.flow.lines()[1]) % 60
     print(f"the interval was run {late} s after its end")
