@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 import pytest
@@ -44,6 +45,24 @@ def test_a_broken_file_keeps_the_last_good_definition_and_is_reported_once(sqlit
     crew.flow.ready("raw", "1")
     wait_until(lambda: crew.flow.lines() == ["load 1"])
     assert worker.said.count("keeps the settings it has") == 1, worker.said
+    assert worker.end() == 0
+
+
+def test_sighup_loads_a_file_again_whose_change_cannot_be_seen(sqlite_crew: Crew) -> None:
+    crew = sqlite_crew
+    crew.declare(ONE)
+    crew.flow.script("lead.sh", "echo new >> ran")
+    worker = crew.start_ready()
+    file = crew.flow.path / "dataflow.toml"
+    before = file.stat()
+    with file.open("r+") as opened:  # the same inode, size and, below, time
+        opened.write(ONE.replace("./load.sh", "./lead.sh"))
+        opened.flush()
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    worker.send(signal.SIGHUP)
+    worker.wait_for("Loaded dataflow.toml again.", 20)
+    crew.flow.ready("raw", "1")
+    wait_until(lambda: crew.flow.lines() == ["new"])
     assert worker.end() == 0
 
 
