@@ -20,7 +20,7 @@ from dataflow import failpoints
 from dataflow.actions.passwords import open_store_password
 from dataflow.client import Flow
 from dataflow.config.settings import Config, load_config
-from dataflow.errors import DataFlowError, SparkGone
+from dataflow.errors import DataFlowError, SparkGone, StoreError
 from dataflow.model.records import Run
 from dataflow.pipelines.declare.catalog import Catalog, Definition
 from dataflow.pipelines.declare.settings import PipelineSettings
@@ -88,6 +88,7 @@ class PipelineProcess:
         self._seats: list[tuple[Flow, ToldFacilities]] = []
         self._runs: set[threading.Thread] = set()
         self._keeps_old = False  # some definitions are no longer what the files say
+        self._has_old_spark = False  # the Spark session has other settings than the files say
         self._is_broken = False
         self._changing = threading.Lock()
 
@@ -98,7 +99,7 @@ class PipelineProcess:
         settings = PipelineSettings(self.config.project_dir, os.environ, self._passphrase)
         settings.secrets.add(self._password)
         for problem in catalog.problems:
-            self._tell(f"warning: {problem}", once=True)
+            self._tell(settings.secrets.redact_text(f"warning: {problem}"), once=True)
         refused = register_project(
             self._store,
             catalog,
@@ -114,11 +115,14 @@ class PipelineProcess:
         }
         self._definitions = kept | good
         self._keeps_old = bool(kept)
-        facilities = ToldFacilities(self.config, self._store, settings, catalog.constants, SilentProgress())
+        facilities = ToldFacilities(
+            self.config, self._store, settings, catalog.constants, SilentProgress()
+        )
         facilities.wire = self._wire
         if self._facilities is not None:
-            if settings.spark != self._facilities.settings.spark and not self._runs:
-                self._facilities.spark.shared.stop()  # the next one starts with the new settings
+            if settings.spark != self._facilities.settings.spark:
+                self._has_old_spark = True
+                self._stop_old_spark()
             facilities.share_session(self._facilities)
         with self._changing:
             self._facilities = facilities
@@ -140,7 +144,7 @@ class PipelineProcess:
                     return
                 for message in messages:
                     self.take(message)
-            self._runs = {thread for thread in self._runs if thread.is_alive()}
+            self._stop_old_spark()
             if self._runs:
                 idle_since = time.monotonic()
             elif time.monotonic() - idle_since >= self._idle_seconds:
@@ -168,11 +172,20 @@ class PipelineProcess:
                 self.load()
             except DataFlowError as error:
                 self._tell(f"{error} The worker keeps the pipelines it has.", once=True)
-                self._wire.send({"jobs": sorted(self._definitions)})
+                again = isinstance(error, StoreError)  # the next try may succeed with the same files
+                self._wire.send({"jobs": sorted(self._definitions), "again": again})
         else:
+            self._stop_old_spark()
             thread = threading.Thread(target=self._run, args=(message["run"],), daemon=True)
             self._runs.add(thread)
             thread.start()
+
+    def _stop_old_spark(self) -> None:
+        """Stops a session with old settings once no run uses it; the next one starts with the new ones."""
+        self._runs = {thread for thread in self._runs if thread.is_alive()}
+        if self._has_old_spark and not self._runs and self._facilities is not None:
+            self._facilities.spark.shared.stop()
+            self._has_old_spark = False
 
     def _run(self, job: str) -> None:
         """Claims and runs one interval in this thread."""
