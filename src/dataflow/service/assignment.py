@@ -48,7 +48,7 @@ class Assignment(Loop):
     def _settle_ended(self) -> None:
         """Finish what has ended, and claim more of the same job in the same transaction if it is its turn."""
         for line in [line for line in self._open_lines if line.ended]:
-            job, wanted = self._roster.get(line.request.job), 0
+            job, wanted = self._roster.find_named(line.request.job), 0
             if job is not None and job.line is line and not self.signals.stops_claims:
                 if self._ranking.is_old:
                     self._look()
@@ -161,7 +161,7 @@ class Assignment(Loop):
         if (names := self._pipelines.take_jobs()) is not None:
             self._roster.set_pipelines(names)
         for end in self._pipelines.take_ended():
-            job = self._roster.get(end.job)
+            job = self._roster.find_named(end.job)
             if end.found:
                 self.tally.count_run(end.done)
             if job is not None and end.found:

@@ -16,7 +16,7 @@ from dataflow.runjob.processes import (
     kill_escaped,
     signal_group,
 )
-from dataflow.service.request import Doing
+from dataflow.service.request import ActiveRun
 from dataflow.service.wire import Wire
 
 TYPE_CHECKING = False
@@ -63,7 +63,7 @@ class PipelineChild:
         self._needs_reload = False  # the last load met an outage, or its process died
         self._jobs: list[str] | None = None
         self._asked: list[str] = []  # jobs whose claim has not been answered
-        self._running: dict[int, Doing] = {}
+        self._running: dict[int, ActiveRun] = {}
         self._ended: list[PipelineEnd] = []
         self._is_stopping = self._is_killed = False
         self._paused_until = 0.0
@@ -79,7 +79,7 @@ class PipelineChild:
         """Whether it claims or runs something."""
         return self.busy > 0
 
-    def list_doing(self) -> list[Doing]:
+    def list_doing(self) -> list[ActiveRun]:
         """Return its runs."""
         return list(self._running.values())
 
@@ -117,7 +117,7 @@ class PipelineChild:
             self._start()
         self._asked.append(job)
         if self._wire is None or not self._wire.send({"run": job}):
-            self._gone()
+            self._clean_up()
 
     def list_fds(self) -> list[int]:
         """Return what becomes readable when it has something to say, or has ended."""
@@ -130,7 +130,7 @@ class PipelineChild:
         for message in messages or ():
             self._take(message)
         if messages is None:
-            self._gone()
+            self._clean_up()
 
     def keep_promises(self, signals: WorkerSignals) -> None:
         """Hand its runs back when the worker has to; load again what could not be loaded."""
@@ -155,7 +155,7 @@ class PipelineChild:
             poller = select.poll()
             poller.register(self._pidfd, select.POLLIN)
             poller.poll(END_SECONDS * 1000)
-        self._gone()
+        self._clean_up()
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
@@ -209,7 +209,7 @@ class PipelineChild:
         elif "claimed" in message:
             self._answered(message["claimed"])
             run_id = message["run_id"]
-            self._running[run_id] = Doing(message["claimed"], message["dataid"], run_id, boottime())
+            self._running[run_id] = ActiveRun(message["claimed"], message["dataid"], run_id, boottime())
         elif "ended" in message:
             if self._running.pop(message["run_id"], None) is None:
                 self._answered(message["ended"])
@@ -219,7 +219,7 @@ class PipelineChild:
         if job in self._asked:
             self._asked.remove(job)
 
-    def _gone(self) -> None:
+    def _clean_up(self) -> None:
         """Clean up after the process: its lock shows others that its runs are dead."""
         if self._pid:
             kill_escaped(self._token, self._pid)

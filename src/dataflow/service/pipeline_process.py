@@ -53,8 +53,8 @@ class SilentProgress:
         return self
 
 
-class ToldFacilities(Facilities):
-    """Facilities that tell the worker which run was claimed."""
+class ReportingFacilities(Facilities):
+    """Facilities that report to the worker which run was claimed."""
 
     wire: Wire
     run_id = 0  # of the last run
@@ -83,9 +83,9 @@ class PipelineProcess:
         self._password = password
         self._presence = Presence(self.config.lock_dir, self._store, asked["claimant"])
         self._definitions: dict[str, Definition] = {}
-        self._facilities: ToldFacilities | None = None
+        self._facilities: ReportingFacilities | None = None
         self._flow: Flow | None = None
-        self._seats: list[tuple[Flow, ToldFacilities]] = []
+        self._seats: list[tuple[Flow, ReportingFacilities]] = []
         self._runs: set[threading.Thread] = set()
         self._keeps_old = False  # some definitions are no longer what the files say
         self._has_old_spark = False  # the Spark session has other settings than the files say
@@ -115,7 +115,7 @@ class PipelineProcess:
         }
         self._definitions = kept | good
         self._keeps_old = bool(kept)
-        facilities = ToldFacilities(
+        facilities = ReportingFacilities(
             self.config, self._store, settings, catalog.constants, SilentProgress()
         )
         facilities.wire = self._wire
@@ -208,7 +208,7 @@ class PipelineProcess:
         self._is_broken = self._is_broken or isinstance(outcome.broken, SparkGone)
         self._wire.send({"ended": job, "run_id": run_id, "found": bool(run_id), "done": bool(outcome.done)})
 
-    def _take_seat(self) -> tuple[Flow, ToldFacilities]:
+    def _take_seat(self) -> tuple[Flow, ReportingFacilities]:
         """A connection to the store and a stream of the Spark session for one thread."""
         with self._changing:
             if self._seats:
@@ -218,7 +218,7 @@ class PipelineProcess:
         store = self._store.separate()
         return flow.beside(store), facilities.beside(store)
 
-    def _leave_seat(self, flow: Flow, facilities: ToldFacilities) -> None:
+    def _leave_seat(self, flow: Flow, facilities: ReportingFacilities) -> None:
         with self._changing:
             if self._facilities is not None and facilities.settings is self._facilities.settings:
                 self._seats.append((flow, facilities))

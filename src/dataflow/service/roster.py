@@ -101,7 +101,7 @@ class Roster:
         """Return a job by its id."""
         return self._by_id.get(job_id)
 
-    def get(self, name: str) -> ServedJob | None:
+    def find_named(self, name: str) -> ServedJob | None:
         """Return a job by its name."""
         return self._jobs.get(name)
 

@@ -11,7 +11,7 @@ from dataflow.runjob.processes import boottime
 from dataflow.service.assignment import Assignment
 from dataflow.service.housekeeping import Housekeeping
 from dataflow.service.membership import Membership
-from dataflow.service.request import Doing, Snapshot
+from dataflow.service.request import ActiveRun, Snapshot
 from dataflow.service.store_watch import StoreWatch
 
 TYPE_CHECKING = False
@@ -212,7 +212,7 @@ class ServiceWorker(Assignment):
     def take_snapshot(self) -> Snapshot:
         """Return what this worker is doing now."""
         doing = [
-            Doing(child.run.job, child.run.dataid, child.run.run_id, child.began_at)
+            ActiveRun(child.run.job, child.run.dataid, child.run.run_id, child.began_at)
             for child in self._children.values()
         ]
         return Snapshot(
