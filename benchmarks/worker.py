@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from benchmarks import scene
+from benchmarks import idle_worker, scene
 from benchmarks.commands import DATAFLOW, RUNJOB, run
 from benchmarks.drain import CHUNKS, PROGRAM, check_all_done
 from benchmarks.measurement import Measurement
@@ -25,6 +25,7 @@ def measure(place: Place) -> Iterator[Measurement]:
     name = f"dataflow worker --until-idle -j {STREAMS}, {chunks} chunks of {PROGRAM}, sqlite"
     peer = f"RunJob --drain -j {STREAMS}"
     yield Measurement(name, chunks / min(worked), "chunks/s", peer, chunks / min(drained), ">= 0.9")
+    yield from idle_worker.measure(place)
 
 
 def _run_drain(place: Place, store_name: str, chunks: int) -> float:
