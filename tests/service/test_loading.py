@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 
+from dataflow.pipelines.declare.catalog import Catalog
 from tests.acceptance.flow import Flow, wait_until
 from tests.postgres import PostgresServer, create_database
 from tests.project import Project
@@ -96,3 +97,19 @@ def test_a_process_that_is_killed_while_it_loads_is_reported_and_loads_again(sql
     worker.wait_for("The process of the pipelines has died")
     wait_until(lambda: list_jobs(crew) == ["first", "load", "second"], 60)
     assert worker.end() == 0, worker.said
+
+
+def test_the_catalog_names_every_broken_file(project: Project) -> None:
+    folder = project.path / "pipelines"
+    folder.mkdir()
+    view = (
+        "from dataflow.pipelines.declare.bases import ViewPipeline\n"
+        'class {0}(ViewPipeline):\n    view_name = "{0}"\n    dataset_pipeline = "{1}"\n'
+    )
+    (folder / "a.py").write_text(view.format("A", "B"))
+    (folder / "b.py").write_text(view.format("B", "A"))
+    (folder / "c.py").write_text("class C(:\n")
+    (folder / "d.py").write_text(JOB.format(name="good", before=""))
+    catalog = Catalog(str(project.path), {})
+    assert catalog.broken_files == {f"pipelines/{letter}.py" for letter in "abc"}
+    assert [one.file for one in catalog.definitions.values()] == ["pipelines/d.py"]

@@ -107,11 +107,10 @@ class PipelineProcess:
             lambda text: self._tell(settings.secrets.redact_text(text), once=True),
         )
         good = {name: one for name, one in catalog.definitions.items() if name not in refused}
-        files = {problem.partition(":")[0] for problem in catalog.problems}
         kept = {
             name: one
             for name, one in self._definitions.items()
-            if name not in good and (name in refused or one.place.partition(":")[0] in files)
+            if name not in good and (name in refused or one.file in catalog.broken_files)
         }
         self._definitions = kept | good
         self._keeps_old = bool(kept)
