@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from benchmarks import scene, wake_up
+from benchmarks import idle_worker, scene, wake_up
 from benchmarks.commands import DATAFLOW, RUNJOB, run
 from benchmarks.drain import CHUNKS, PROGRAM, check_all_done
 from benchmarks.measurement import Measurement
@@ -26,6 +26,7 @@ def measure(place: Place) -> Iterator[Measurement]:
     peer = f"RunJob --drain -j {STREAMS}"
     yield Measurement(name, chunks / min(worked), "chunks/s", peer, chunks / min(drained), ">= 0.9")
     yield from wake_up.measure(place)
+    yield from idle_worker.measure(place)
 
 
 def _run_drain(place: Place, store_name: str, chunks: int) -> float:

@@ -44,18 +44,24 @@ PROJECT = f"""
 in = ["raw"]
 out = ["clean"]
 command = ["./extract.py"]
+pool = "house"
 {LIMITS}
 [job.load]
 in = ["clean"]
 out = ["sums"]
 command = ["./load.py"]
+pool = "house"
 {LIMITS}
 """
+POOL_SIZE = 4
+"""Fewer than the streams of two workers."""
 FAILS_SOMETIMES = """
 import random, sys
 if random.random() < 0.02:
     sys.exit(3)
 """
+LEAST_OPEN = 20
+"""More chunks become ready when fewer than this are not done."""
 CALM_SECONDS = 240.0
 """How long the workers have, after the storm, to do what is left by themselves."""
 
@@ -64,9 +70,10 @@ class Storm:
     """Workers of one project and what happens to them; `blows` counts it."""
 
     def __init__(self, flow: Flow, seed: int, chunks: int) -> None:
+        """`chunks` are ready at first, and more become ready while the storm lasts."""
         self.flow = flow
         self.blows: Counter[str] = Counter()
-        self.dataids = [str(number) for number in range(chunks)]
+        self.dataids: list[str] = []
         self._chance = random.Random(seed)
         self._workers: list[subprocess.Popen[str]] = []
         self._environment: dict[str, str] = {}
@@ -74,11 +81,12 @@ class Storm:
             *(self._kill, self._kill_with_guards, self._kill_guard, self._kill_child),
             *(self._terminate, self._pause, self._pause_past_the_lease),
         ]
+        flow.dataflow("pool", "set", "house", str(POOL_SIZE))
         flow.declare(PROJECT, keep=True)
         for name in ("extract.py", "load.py"):
             beating = BEATING.replace("{longest}", "0.3").replace('"history"', f'"history.{name[:-3]}"')
             flow.script(name, FAILS_SOMETIMES + beating, interpreter=sys.executable)
-        flow.ready("raw", *self.dataids)
+        self._publish(chunks)
 
     def add_full_disk(self, disk: Path) -> None:
         """Let the disk of the project's state be full at times."""
@@ -90,10 +98,12 @@ class Storm:
         self._strikes += [partial(self._stall, proxy), partial(self._restart, server)]
 
     def rage(self, seconds: float, workers: int = 2) -> None:
-        """Strike at random until the time is over or everything is done."""
+        """Strike at random until the time is over; there is always something to do."""
         until = time.monotonic() + seconds
-        while time.monotonic() < until and not self.is_over():
+        while time.monotonic() < until:
             self._keep(workers)
+            if self._count_open() < LEAST_OPEN:
+                self._publish(LEAST_OPEN)
             time.sleep(self._chance.uniform(0.2, 1.5))
             strike = self._chance.choice(self._strikes)
             self.blows[getattr(strike, "func", strike).__name__] += 1
@@ -115,18 +125,28 @@ class Storm:
 
     def check(self) -> None:
         """Compare what the children recorded with what the store says."""
-        print(dict(self.blows))
+        print(f"{len(self.dataids)} chunks, {dict(self.blows)}")
+        with self.flow.store() as store:
+            assert store.read.list_pool_uses("house") == [], "a pool has leaked"
         for job in ("extract", "load"):
             assert_no_two_runs_of_a_chunk_overlap(self.flow, f"history.{job}")
             assert_each_chunk_was_done_once(self.flow, self.dataids, job, f"history.{job}")
 
     def is_over(self) -> bool:
         """Return whether all work of the last job is done."""
-        try:
-            states = self.flow.states("load")
-        except Exception:  # the server is being restarted
-            return False
-        return len(states) == len(self.dataids) and set(states.values()) == {"DONE"}
+        return self._count_open() == 0
+
+    def _count_open(self) -> int:
+        """Count the chunks that the last job has not done, and check that the pool has room for all runs."""
+        with self.flow.store() as store:
+            assert len(store.read.list_pool_uses("house")) <= POOL_SIZE, "a pool is exceeded"
+        return len(self.dataids) - list(self.flow.states("load").values()).count("DONE")
+
+    def _publish(self, count: int) -> None:
+        """Make more chunks ready."""
+        more = [str(len(self.dataids) + number) for number in range(count)]
+        self.flow.ready("raw", *more)
+        self.dataids += more
 
     def _keep(self, count: int) -> None:
         self._workers = [worker for worker in self._workers if worker.poll() is None]

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,9 @@ command = ["./load.sh"]
 """
 RECORDS_JOB = 'echo "$jobid $dataid" >> ran'
 SLEEPS = 'echo $$ > "pid.$dataid.part"; mv "pid.$dataid.part" "pid.$dataid"; exec sleep 60'
+
+
+PATIENT = (sys.executable, str(Path(__file__).with_name("patient_worker.py")))
 
 
 class Worker:
@@ -81,13 +85,15 @@ class Crew:
         """Register what a TOML text declares and leave it in the project."""
         self.flow.declare(text, keep=True)
 
-    def start(self, *words: str, command: str = "worker", **options: Any) -> Worker:
+    def start(
+        self, *words: str, command: str = "worker", program: tuple[str, ...] = ("dataflow",), **options: Any
+    ) -> Worker:
         """Start a worker and leave it running until the end of the test."""
         path = self.flow.path.parent / f"said-{len(self.flow.started)}"
         env = self.flow.env | (options.pop("env", None) or {})
         with path.open("w") as said:
             process = self.flow.project.start(
-                "dataflow",
+                *program,
                 command,
                 *words,
                 env=env,

@@ -83,9 +83,27 @@ def test_a_job_with_a_command_that_is_not_registered_yet_waits_for_that(sqlite_c
     toml.write_text(ONE + '[job.later]\nin = ["raw"]\ncommand = "./load.sh"\n')
     crew.flow.script("load.sh", RECORDS_JOB)
     crew.flow.ready("raw", "1")
-    said = crew.drain()
+    said = crew.drain(code=66)
     assert crew.flow.lines() == ["load 1"]
     assert "Job later has a command but is not registered. Register it: dataflow apply" in said
+
+
+@pytest.mark.parametrize(("text", "code"), [(None, 127), ("not executable", 126)])
+def test_a_worker_until_idle_exits_like_runjob_if_a_command_cannot_run(
+    sqlite_crew: Crew, text: str | None, code: int
+) -> None:
+    crew = sqlite_crew
+    crew.declare(CHAIN.replace('"./step.sh", "extract"', '"./gone.sh"'))
+    crew.flow.script("step.sh", RECORDS_JOB)
+    if text:
+        (crew.flow.path / "gone.sh").write_text(text)
+    crew.flow.ready("raw", "1")
+    crew.flow.ready("mid", "7")
+    crew.drain(code=code)
+    assert crew.flow.lines() == ["load 7", "report 7"]
+    assert crew.flow.states("extract") == {"1": "CLAIMABLE"}
+    crew.flow.script("gone.sh", RECORDS_JOB)
+    crew.drain()
 
 
 def test_a_command_in_another_file_than_the_project_file_is_refused(sqlite_crew: Crew) -> None:

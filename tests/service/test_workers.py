@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pty
 import signal
+import termios
 
 from tests.acceptance.flow import family, kill_together, wait_until
 from tests.service.crew import ONE, RECORDS_JOB, SLEEPS, Crew
@@ -83,6 +86,42 @@ def test_up_works_without_a_terminal_and_says_what_it_does(sqlite_crew: Crew) ->
     worker = sqlite_crew.start_ready(command="up")
     worker.wait_for("load 1: DONE")
     assert worker.end(signal.SIGINT) == 0
+
+
+def test_up_shows_on_a_terminal_what_it_does_and_leaves_it_as_it_was(sqlite_crew: Crew) -> None:
+    flow = sqlite_crew.flow
+    sqlite_crew.declare(ONE)
+    flow.script("load.sh", SLEEPS)
+    flow.ready("raw", "1")
+    ours, theirs = pty.openpty()
+    before = termios.tcgetattr(ours)
+    process = flow.project.start(
+        *("dataflow", "up", "-j", "2"), env=flow.env | {"TERM": "xterm"}, start_new_session=True,
+        stdin=theirs, stdout=theirs, stderr=theirs,
+    )  # fmt: skip
+    flow.started.append(process)
+    os.close(theirs)
+    os.set_blocking(ours, False)
+    shown = bytearray()
+
+    def shows(text: bytes) -> bool:
+        with contextlib.suppress(BlockingIOError, OSError):  # the worker has closed its end
+            shown.extend(os.read(ours, 1 << 16))
+        return text in shown
+
+    try:
+        child = flow.wait_for_pid("pid.1")
+        wait_until(lambda: shows(b"load"), 30)
+        os.kill(child, signal.SIGTERM)
+        wait_until(lambda: shows(b"load 1: FAILED"), 30)
+        process.send_signal(signal.SIGINT)
+        wait_until(lambda: shows(b"\0") or process.poll() is not None, 30)  # reads what it shows
+        assert process.wait() == 0
+        shows(b"")
+        assert bytes(shown).count(b"\x1b[?25h") >= bytes(shown).count(b"\x1b[?25l") > 0, "the cursor is back"
+        assert termios.tcgetattr(ours) == before
+    finally:
+        os.close(ours)
 
 
 def test_init_writes_units_with_the_paths_of_this_machine(sqlite_crew: Crew) -> None:

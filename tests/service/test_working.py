@@ -9,10 +9,10 @@ from collections import Counter
 import pytest
 
 from tests.acceptance.flow import wait_until
-from tests.service.crew import CHAIN, ONE, RECORDS_JOB, Crew
+from tests.service.crew import CHAIN, ONE, PATIENT, RECORDS_JOB, Crew
 
 WAKE_SECONDS = 20.0
-"""A generous bound: the machine may be busy. The measured time is printed."""
+"""A generous bound: the machine may be busy. A patient worker looks by itself every 300 s."""
 
 
 @pytest.mark.daily
@@ -51,7 +51,7 @@ def test_two_workers_do_no_chunk_twice_and_skip_none(crew: Crew) -> None:
 def test_a_waiting_worker_wakes_when_work_appears(crew: Crew) -> None:
     crew.declare()
     crew.flow.script("step.sh", RECORDS_JOB)
-    crew.start_ready("-j", "2")
+    crew.start_ready("-j", "2", program=PATIENT)
     crew.flow.ready("raw", "0")
     wait_until(lambda: "report 0" in crew.flow.lines())
     took = []
@@ -68,7 +68,7 @@ def test_a_waiting_worker_wakes_when_work_appears(crew: Crew) -> None:
 def test_a_waiting_worker_retries_when_the_wait_is_over(crew: Crew) -> None:
     crew.declare(ONE + 'retries = 2\nretry_delay = "1s"\n')
     crew.flow.script("load.sh", "echo $dataid >> ran; test $(wc -l < ran) -gt 2")
-    crew.start_ready()
+    crew.start_ready(program=PATIENT)
     crew.flow.ready("raw", "1")
     wait_until(lambda: crew.flow.states("load") == {"1": "DONE"})
     assert crew.flow.outcomes() == ["FAILED", "FAILED", "DONE"]
@@ -78,7 +78,7 @@ def test_a_waiting_worker_retries_when_the_wait_is_over(crew: Crew) -> None:
 def test_a_waiting_worker_runs_an_interval_when_it_ends(crew: Crew) -> None:
     crew.declare('[job.load]\ncommand = "./load.sh"\nschedule = "* * * * *"\n')
     crew.flow.script("load.sh", "date +%s >> ran")
-    crew.start_ready()
+    crew.start_ready(program=PATIENT)
     wait_until(lambda: len(crew.flow.lines()) == 2, 150)
     late = int(crew.flow.lines()[1]) % 60
     print(f"the interval was run {late} s after its end")
@@ -107,6 +107,32 @@ def test_higher_priority_goes_first_then_the_oldest_work(sqlite_crew: Crew) -> N
         time.sleep(0.01)
     sqlite_crew.drain("-j", "1")
     assert sqlite_crew.flow.lines() == ["urgent 1", "urgent 2", "old 1", "old 2", "young 1", "young 2"]
+
+
+PAIR = """
+[dataset.a]
+[dataset.b]
+[job.ja]
+in = ["a"]
+command = "./step.sh"
+[job.jb]
+in = ["b"]
+command = "./step.sh"
+"""
+
+
+def test_free_streams_go_to_the_oldest_work_of_all_jobs(crew: Crew) -> None:
+    crew.declare(PAIR)
+    crew.flow.script("step.sh", f"{RECORDS_JOB}; while ! test -e go; do sleep 0.05; done")
+    for dataset, dataids in (("a", "1"), ("b", "1234"), ("a", "2345")):
+        crew.flow.ready(dataset, *dataids)
+        time.sleep(0.01)
+    worker = crew.start("--until-idle", "-j", "4")
+    wait_until(lambda: len(crew.flow.lines()) == 4)
+    assert sorted(crew.flow.lines()) == ["ja 1", "jb 1", "jb 2", "jb 3"]
+    (crew.flow.path / "go").touch()
+    assert worker.process.wait(60) == 0, worker.said
+    assert len(crew.flow.lines()) == 9
 
 
 def test_a_job_at_its_limit_lets_the_others_go_on(crew: Crew) -> None:

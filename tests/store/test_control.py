@@ -312,3 +312,13 @@ def test_repeating_a_control_whose_answer_was_lost_returns_the_first_answer(worl
     assert (deaf.pause(), deaf.resume(), deaf.scale("to_clean", 4), deaf.pool("warehouse", 2)) == (1, 1, 0, 0)
     actions = [line["action"] for line in world.journal()][-4:]
     assert actions == ["pause", "resume", "scale", "pool set"]
+
+
+def test_a_claim_stops_where_it_is_the_turn_of_another_job(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "2")
+    rival = (0, 1, "9999-01-01T00:00:00.000Z")  # younger
+    assert [run.dataid for run in world.claim("to_clean", 5, rival=rival)] == ["1", "2"]
+    world.ready("raw", "3", "4")
+    assert [run.dataid for run in world.claim("to_clean", 5, rival=(0, 1, "1970"))] == ["3"]
+    assert [run.dataid for run in world.claim("to_clean", 5, rival=(1, 1, "1970"))] == ["4"]

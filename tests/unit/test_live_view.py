@@ -6,7 +6,7 @@ from rich.console import Console
 
 from dataflow.cli.live_view import MOST_SHOWN, make_table
 from dataflow.model.record import replace
-from dataflow.service.request import Doing, Snapshot
+from dataflow.service.request import ActiveRun, Snapshot
 
 IDLE = Snapshot("00aa", 4, 3, (), 1200, 2, 0, False, "")
 
@@ -24,14 +24,14 @@ def test_an_idle_worker_is_one_line() -> None:
 
 def test_each_run_has_a_line_with_its_time() -> None:
     lines = show(
-        replace(IDLE, doing=(Doing("load", "2026-08-20", 7, 935.0), Doing("extract", "x", 8, 999.0)))
+        replace(IDLE, doing=(ActiveRun("load", "2026-08-20", 7, 935.0), ActiveRun("extract", "x", 8, 999.0)))
     )
     assert lines[0].split() == ["run", "7", "load", "2026-08-20", "1:05"]
     assert lines[1].split() == ["run", "8", "extract", "x", "0:01"]
 
 
 def test_many_runs_do_not_fill_the_screen() -> None:
-    runs = tuple(Doing("load", str(number), number, 0.0) for number in range(40))
+    runs = tuple(ActiveRun("load", str(number), number, 0.0) for number in range(40))
     lines = show(replace(IDLE, doing=runs))
     assert len(lines) == MOST_SHOWN + 2
     assert lines[-2].split() == ["…", str(40 - MOST_SHOWN), "more"]

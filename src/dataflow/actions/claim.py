@@ -67,7 +67,7 @@ def _call_for(store: Store, plan: Plan, request: ClaimRequest | None) -> None:
 def _claim_again(
     store: Store, plan: Plan, request: ClaimRequest | None, result: ClaimResult, most: float = float("inf")
 ) -> tuple[ClaimResult, Plan]:
-    """Do what a claim asked for and claim again, at most so many times, until it asks for nothing more."""
+    """Do what a claim asked for and claim again, at most `most` times, until it asks for nothing more."""
     tried = 0
     while result.again and tried < most:
         plan = prepare_again(store, plan, result.again)

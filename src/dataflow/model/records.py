@@ -258,7 +258,8 @@ class ClaimRequest:
     Each run has a new token; a repeat of the same token after a lost answer gets the same run.
     `intervals_added`: a batch of due intervals was just added; claim what is ready before adding more.
     `dead` names claimants of this machine whose kernel lock is free, `killed` dead runs whose kill command
-    has run, and `credentials` the datasets whose passwords the runs will be given.
+    has run, and `credentials` the datasets whose passwords the runs will be given. After the first run only
+    work is claimed that ranks before `rival`, the first work of another job.
     """
 
     claimant: Claimant
@@ -272,6 +273,12 @@ class ClaimRequest:
     killed: tuple[int, ...] = ()
     credentials: tuple[str, ...] = ()
     intervals_added: bool = False
+    rival: tuple[int, int, str] | None = None
+
+
+def rank_of(priority: int, called_at: str) -> tuple[int, int, str]:
+    """Return the place of claimable work among that of all jobs; the smallest comes first."""
+    return -priority, 1, called_at
 
 
 @record

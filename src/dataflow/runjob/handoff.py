@@ -119,6 +119,7 @@ class Handoff:
         self._warn = warn
         self._looks_for_dead = True
         self._ended: set[int] = set()
+        self.rival: tuple[int, int, str] | None = None  # the rank of the next job's first work
 
     def take(
         self, wanted: int = 1, endings: Sequence[Ending] = (), outage: Outage = lambda _error, _again: False
@@ -175,6 +176,7 @@ class Handoff:
             asked.force,
             bool(asked.kill_command),
             credentials=list_credentials(self.plan),
+            rival=self.rival,
         )
 
     def _with_dead(self, request: ClaimRequest) -> ClaimRequest:

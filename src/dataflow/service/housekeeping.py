@@ -55,15 +55,15 @@ class Housekeeping:
         try:
             dead = self._dead.take_new()
             jobs = len(self._definitions.roster)
-            for row in self._membership.beat(store, jobs, now_at_all=bool(dead)):
+            for row in self._membership.beat(store, jobs, even_if_not_due=bool(dead)):
                 self._report.warn(describe_lost(row))
             for name in dead:
-                self._mourn(store, name)
+                self._take_over(store, name)
         except StoreError:
             self._dead.forget()
             raise
 
-    def _mourn(self, store: Store, name: str) -> None:
+    def _take_over(self, store: Store, name: str) -> None:
         """Take over the work of a process of this machine that has died."""
         held = store.read.list_held_jobs(name)
         for job in [job for job in map(self._definitions.roster.find, held) if job is not None]:

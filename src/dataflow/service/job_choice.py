@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataflow.model.record import record
+from dataflow.model.records import rank_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,10 +14,14 @@ if TYPE_CHECKING:
 
 @record
 class Candidate:
-    """A job with something to claim; `work_id` is None if a claim has to make it claimable first."""
+    """A job with something to claim; `work_id` is None if a claim has to make it claimable first.
+
+    The smallest `rank` comes first: by priority, and then by when its first work was called for.
+    """
 
     job_id: int
     work_id: int | None
+    rank: tuple[int, int, str]
 
 
 def rank(outlooks: Iterable[JobOutlook], dead: Collection[int]) -> list[Candidate]:
@@ -28,10 +33,10 @@ def rank(outlooks: Iterable[JobOutlook], dead: Collection[int]) -> list[Candidat
     found = []
     for one in outlooks:
         if one.work_id is not None and one.priority is not None:
-            found.append(((-one.priority, 1, str(one.called_at)), Candidate(one.job_id, one.work_id)))
+            found.append(Candidate(one.job_id, one.work_id, rank_of(one.priority, one.called_at or "")))
         elif one.job_id in dead or _is_due(one):
-            found.append(((-one.job_priority, 0, ""), Candidate(one.job_id, None)))
-    return [candidate for _, candidate in sorted(found, key=lambda pair: pair[0])]
+            found.append(Candidate(one.job_id, None, (-one.job_priority, 0, "")))
+    return sorted(found, key=lambda candidate: candidate.rank)
 
 
 def find_next_due(outlooks: Iterable[JobOutlook]) -> float | None:

@@ -42,10 +42,10 @@ class Membership:
         self._beat_at = 0.0
         self._waited_at = 0.0
 
-    def beat(self, store: Store, jobs: int, now_at_all: bool = False) -> list[WorkerRow]:
+    def beat(self, store: Store, jobs: int, even_if_not_due: bool = False) -> list[WorkerRow]:
         """Renew the row when that is due, and remove those of lost workers; return these."""
         now = boottime()
-        if now < self._beat_at and not now_at_all:
+        if now < self._beat_at and not even_if_not_due:
             return []
         self._entry = replace(self._entry, jobs=jobs)
         enlist(store, self._entry)
@@ -72,8 +72,3 @@ class Membership:
     def _set_listening(self, store: Store, listening: bool) -> None:
         listen(store, self._entry.name, listening)
         self._entry = replace(self._entry, listening=listening)
-
-    @property
-    def beat_at(self) -> float:
-        """When the next heartbeat is due."""
-        return self._beat_at

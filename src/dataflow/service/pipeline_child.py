@@ -16,7 +16,7 @@ from dataflow.runjob.processes import (
     kill_escaped,
     signal_group,
 )
-from dataflow.service.request import Doing
+from dataflow.service.request import ActiveRun
 from dataflow.service.wire import Wire
 
 TYPE_CHECKING = False
@@ -60,9 +60,10 @@ class PipelineChild:
         self._token = ""
         self._serial = 0
         self.is_loading = False
+        self._needs_reload = False  # the last load met an outage, or its process died
         self._jobs: list[str] | None = None
         self._asked: list[str] = []  # jobs whose claim has not been answered
-        self._running: dict[int, Doing] = {}
+        self._running: dict[int, ActiveRun] = {}
         self._ended: list[PipelineEnd] = []
         self._is_stopping = self._is_killed = False
         self._paused_until = 0.0
@@ -78,7 +79,7 @@ class PipelineChild:
         """Whether it claims or runs something."""
         return self.busy > 0
 
-    def list_doing(self) -> list[Doing]:
+    def list_doing(self) -> list[ActiveRun]:
         """Return its runs."""
         return list(self._running.values())
 
@@ -116,7 +117,7 @@ class PipelineChild:
             self._start()
         self._asked.append(job)
         if self._wire is None or not self._wire.send({"run": job}):
-            self._gone()
+            self._clean_up()
 
     def list_fds(self) -> list[int]:
         """Return what becomes readable when it has something to say, or has ended."""
@@ -129,10 +130,13 @@ class PipelineChild:
         for message in messages or ():
             self._take(message)
         if messages is None:
-            self._gone()
+            self._clean_up()
 
     def keep_promises(self, signals: WorkerSignals) -> None:
-        """Hand its runs back when the worker has to."""
+        """Hand its runs back when the worker has to; load again what could not be loaded."""
+        is_due = self._needs_reload and not self.is_loading and boottime() >= self._paused_until
+        if is_due and not signals.stops_claims:
+            self.reload()
         if self._wire is None:
             return
         if signals.stops_work and not self._is_stopping:
@@ -151,7 +155,7 @@ class PipelineChild:
             poller = select.poll()
             poller.register(self._pidfd, select.POLLIN)
             poller.poll(END_SECONDS * 1000)
-        self._gone()
+        self._clean_up()
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
@@ -161,16 +165,24 @@ class PipelineChild:
         environ[TOKEN_VARIABLE] = join_tokens(environ.get(TOKEN_VARIABLE, ""), self._token)
         kill_at = boottime() + FOREVER_SECONDS
         self._guard.expect(self._token, kill_at, GRACE_SECONDS)
-        self._pid = os.posix_spawn(
-            sys.executable,
-            [sys.executable, "-m", MODULE],
-            environ,
-            file_actions=[(os.POSIX_SPAWN_DUP2, theirs.fileno(), 0), (os.POSIX_SPAWN_DUP2, 2, 1)],
-            setsid=True,
-            setsigmask=(),
-            setsigdef=(signal.SIGTERM, signal.SIGINT, signal.SIGHUP),
-        )
-        theirs.close()
+        try:
+            self._pid = os.posix_spawn(
+                sys.executable,
+                [sys.executable, "-m", MODULE],
+                environ,
+                file_actions=[(os.POSIX_SPAWN_DUP2, theirs.fileno(), 0), (os.POSIX_SPAWN_DUP2, 2, 1)],
+                setsid=True,
+                setsigmask=(),
+                setsigdef=(signal.SIGTERM, signal.SIGINT, signal.SIGHUP),
+            )
+        except OSError as error:
+            ours.close()
+            self._guard.forget(self._token)
+            self._report.once(f"The process of the pipelines cannot be started: {error.strerror}.")
+            self._pause(needs_reload=True)
+            return
+        finally:
+            theirs.close()
         self._pidfd = os.pidfd_open(self._pid)
         self._guard.watch(self._token, self._pid, kill_at, GRACE_SECONDS)
         self._wire = Wire(ours)
@@ -190,11 +202,14 @@ class PipelineChild:
             self._report.once(message["say"]) if message.get("once") else self._report.warn(message["say"])
         elif "jobs" in message:
             self._jobs, self.is_loading = message["jobs"], False
-            self._pause_seconds = FIRST_PAUSE_SECONDS
+            if message.get("again"):
+                self._pause(needs_reload=True)
+            else:
+                self._needs_reload, self._pause_seconds = False, FIRST_PAUSE_SECONDS
         elif "claimed" in message:
             self._answered(message["claimed"])
             run_id = message["run_id"]
-            self._running[run_id] = Doing(message["claimed"], message["dataid"], run_id, boottime())
+            self._running[run_id] = ActiveRun(message["claimed"], message["dataid"], run_id, boottime())
         elif "ended" in message:
             if self._running.pop(message["run_id"], None) is None:
                 self._answered(message["ended"])
@@ -204,21 +219,27 @@ class PipelineChild:
         if job in self._asked:
             self._asked.remove(job)
 
-    def _gone(self) -> None:
+    def _clean_up(self) -> None:
         """Clean up after the process: its lock shows others that its runs are dead."""
         if self._pid:
             kill_escaped(self._token, self._pid)
             self._guard.forget(self._token)
             _, status = os.waitpid(self._pid, 0)
             os.close(self._pidfd)
-            if status and not self._is_stopping and not self.is_loading:
+            # What was wrong while it loaded it has said itself, unless it was killed.
+            if status and not self._is_stopping and (not self.is_loading or os.WIFSIGNALED(status)):
                 self._report.warn("The process of the pipelines has died; it is started again when needed.")
             if status and not self._is_stopping:
-                self._paused_until = boottime() + self._pause_seconds
-                self._pause_seconds = min(self._pause_seconds * 2, LONGEST_PAUSE_SECONDS)
+                self._pause(needs_reload=self.is_loading)
         if self._wire is not None:
             self._wire.close()
         self._pid, self._pidfd, self._wire = 0, -1, None
         self.is_loading = False
         # A request that it did not answer is made again; its runs are found dead through their lock.
         self._asked, self._running = [], {}
+
+    def _pause(self, needs_reload: bool) -> None:
+        """Leave it alone for a while, longer each time; what it has not loaded it loads after that."""
+        self._needs_reload = self._needs_reload or needs_reload
+        self._paused_until = boottime() + self._pause_seconds
+        self._pause_seconds = min(self._pause_seconds * 2, LONGEST_PAUSE_SECONDS)

@@ -20,7 +20,7 @@ from dataflow import failpoints
 from dataflow.actions.passwords import open_store_password
 from dataflow.client import Flow
 from dataflow.config.settings import Config, load_config
-from dataflow.errors import DataFlowError, SparkGone
+from dataflow.errors import DataFlowError, SparkGone, StoreError
 from dataflow.model.records import Run
 from dataflow.pipelines.declare.catalog import Catalog, Definition
 from dataflow.pipelines.declare.settings import PipelineSettings
@@ -53,8 +53,8 @@ class SilentProgress:
         return self
 
 
-class ToldFacilities(Facilities):
-    """Facilities that tell the worker which run was claimed."""
+class ReportingFacilities(Facilities):
+    """Facilities that report to the worker which run was claimed."""
 
     wire: Wire
     run_id = 0  # of the last run
@@ -83,11 +83,12 @@ class PipelineProcess:
         self._password = password
         self._presence = Presence(self.config.lock_dir, self._store, asked["claimant"])
         self._definitions: dict[str, Definition] = {}
-        self._facilities: ToldFacilities | None = None
+        self._facilities: ReportingFacilities | None = None
         self._flow: Flow | None = None
-        self._seats: list[tuple[Flow, ToldFacilities]] = []
+        self._seats: list[tuple[Flow, ReportingFacilities]] = []
         self._runs: set[threading.Thread] = set()
         self._keeps_old = False  # some definitions are no longer what the files say
+        self._has_old_spark = False  # the Spark session has other settings than the files say
         self._is_broken = False
         self._changing = threading.Lock()
 
@@ -98,7 +99,7 @@ class PipelineProcess:
         settings = PipelineSettings(self.config.project_dir, os.environ, self._passphrase)
         settings.secrets.add(self._password)
         for problem in catalog.problems:
-            self._tell(f"warning: {problem}", once=True)
+            self._tell(settings.secrets.redact_text(f"warning: {problem}"), once=True)
         refused = register_project(
             self._store,
             catalog,
@@ -106,19 +107,21 @@ class PipelineProcess:
             lambda text: self._tell(settings.secrets.redact_text(text), once=True),
         )
         good = {name: one for name, one in catalog.definitions.items() if name not in refused}
-        files = {problem.partition(":")[0] for problem in catalog.problems}
         kept = {
             name: one
             for name, one in self._definitions.items()
-            if name not in good and (name in refused or one.place.partition(":")[0] in files)
+            if name not in good and (name in refused or one.file in catalog.broken_files)
         }
         self._definitions = kept | good
         self._keeps_old = bool(kept)
-        facilities = ToldFacilities(self.config, self._store, settings, catalog.constants, SilentProgress())
+        facilities = ReportingFacilities(
+            self.config, self._store, settings, catalog.constants, SilentProgress()
+        )
         facilities.wire = self._wire
         if self._facilities is not None:
-            if settings.spark != self._facilities.settings.spark and not self._runs:
-                self._facilities.spark.shared.stop()  # the next one starts with the new settings
+            if settings.spark != self._facilities.settings.spark:
+                self._has_old_spark = True
+                self._stop_old_spark()
             facilities.share_session(self._facilities)
         with self._changing:
             self._facilities = facilities
@@ -140,7 +143,7 @@ class PipelineProcess:
                     return
                 for message in messages:
                     self.take(message)
-            self._runs = {thread for thread in self._runs if thread.is_alive()}
+            self._stop_old_spark()
             if self._runs:
                 idle_since = time.monotonic()
             elif time.monotonic() - idle_since >= self._idle_seconds:
@@ -168,11 +171,20 @@ class PipelineProcess:
                 self.load()
             except DataFlowError as error:
                 self._tell(f"{error} The worker keeps the pipelines it has.", once=True)
-                self._wire.send({"jobs": sorted(self._definitions)})
+                again = isinstance(error, StoreError)  # the next try may succeed with the same files
+                self._wire.send({"jobs": sorted(self._definitions), "again": again})
         else:
+            self._stop_old_spark()
             thread = threading.Thread(target=self._run, args=(message["run"],), daemon=True)
             self._runs.add(thread)
             thread.start()
+
+    def _stop_old_spark(self) -> None:
+        """Stops a session with old settings once no run uses it; the next one starts with the new ones."""
+        self._runs = {thread for thread in self._runs if thread.is_alive()}
+        if self._has_old_spark and not self._runs and self._facilities is not None:
+            self._facilities.spark.shared.stop()
+            self._has_old_spark = False
 
     def _run(self, job: str) -> None:
         """Claims and runs one interval in this thread."""
@@ -195,7 +207,7 @@ class PipelineProcess:
         self._is_broken = self._is_broken or isinstance(outcome.broken, SparkGone)
         self._wire.send({"ended": job, "run_id": run_id, "found": bool(run_id), "done": bool(outcome.done)})
 
-    def _take_seat(self) -> tuple[Flow, ToldFacilities]:
+    def _take_seat(self) -> tuple[Flow, ReportingFacilities]:
         """A connection to the store and a stream of the Spark session for one thread."""
         with self._changing:
             if self._seats:
@@ -205,7 +217,7 @@ class PipelineProcess:
         store = self._store.separate()
         return flow.beside(store), facilities.beside(store)
 
-    def _leave_seat(self, flow: Flow, facilities: ToldFacilities) -> None:
+    def _leave_seat(self, flow: Flow, facilities: ReportingFacilities) -> None:
         with self._changing:
             if self._facilities is not None and facilities.settings is self._facilities.settings:
                 self._seats.append((flow, facilities))

@@ -7,7 +7,7 @@ from dataflow.service.job_choice import find_next_due, rank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from dataflow.service.job_choice import Candidate
     from dataflow.service.roster import Roster, ServedJob
@@ -60,13 +60,23 @@ class Ranking:
         ids = store.read.find_job_ids([job.name for job in self._roster])
         return self._roster.set_ids(ids)
 
-    def find_first(self, may_claim: Callable[[ServedJob], bool]) -> tuple[ServedJob, int | None] | None:
-        """Return the job whose turn it is, with its first claimable work; None if there is none."""
+    def find_first(self, may_claim: Callable[[ServedJob], bool]) -> ServedJob | None:
+        """Return the job whose turn it is; None if there is none."""
+        return next((job for job, _ in self._list_claimable(may_claim)), None)
+
+    def find_rival(
+        self, first: ServedJob, may_claim: Callable[[ServedJob], bool]
+    ) -> tuple[int, int, str] | None:
+        """Return the rank of the first work of any other job; None if no other has something to claim."""
+        return next((rank for job, rank in self._list_claimable(may_claim) if job is not first), None)
+
+    def _list_claimable(
+        self, may_claim: Callable[[ServedJob], bool]
+    ) -> Iterator[tuple[ServedJob, tuple[int, int, str]]]:
         for candidate in self._candidates:
             job = self._roster.find(candidate.job_id)
             if job is not None and job.may_claim(candidate.work_id) and may_claim(job):
-                return job, candidate.work_id
-        return None
+                yield job, candidate.rank
 
     def find_work(self, job: ServedJob) -> int | None:
         """Return the first claimable work of a job."""

@@ -38,7 +38,7 @@ class WorkerRequest:
 
 
 @record
-class Doing:
+class ActiveRun:
     """A run of this worker; `began_at` on the clock of deadlines."""
 
     job: str
@@ -54,7 +54,7 @@ class Snapshot:
     name: str
     streams: int
     jobs: int
-    doing: tuple[Doing, ...]
+    doing: tuple[ActiveRun, ...]
     done: int
     failed: int
     lost: int

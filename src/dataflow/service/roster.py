@@ -29,6 +29,7 @@ class ServedJob:
         self.is_pipeline = is_pipeline
         self.job_id: int | None = None  # None while it is not registered
         self.line: JobLine | None = None
+        self.problem: DataFlowError | None = None  # why its command cannot be run
         self.has_dead = False  # it has runs of a process that is gone
         self._blocked_work: int | None = None
         self._blocked_until = self._paused_until = 0.0
@@ -58,13 +59,15 @@ class ServedJob:
         self._blocked_until = 0.0
         self._block_seconds = FIRST_BLOCK_SECONDS
 
-    def pause(self) -> None:
+    def pause(self, problem: DataFlowError) -> None:
         """Leave it alone for a while, longer each time: its command cannot be run."""
+        self.problem = problem
         self._paused_until = boottime() + self._pause_seconds
         self._pause_seconds = min(self._pause_seconds * 2, LONGEST_PAUSE_SECONDS)
 
     def resume(self) -> None:
         """Note that its command runs."""
+        self.problem = None
         self._paused_until, self._pause_seconds = 0.0, FIRST_PAUSE_SECONDS
 
 
@@ -98,7 +101,7 @@ class Roster:
         """Return a job by its id."""
         return self._by_id.get(job_id)
 
-    def get(self, name: str) -> ServedJob | None:
+    def find_named(self, name: str) -> ServedJob | None:
         """Return a job by its name."""
         return self._jobs.get(name)
 
@@ -136,6 +139,12 @@ class Roster:
                     f"It has: {', '.join(known)}"
                 )
         return None
+
+    def find_unserved(self) -> DataFlowError | None:
+        """Return why the work of some job could not be started; None if that of all jobs could."""
+        for name in self.unregistered:
+            return UnknownName(f"Job {name} has a command but is not registered.")
+        return next((job.problem for job in self if job.problem is not None), None)
 
     def _rebuild(self) -> None:
         """Keep what has not changed: its line, and what is known about its last claim."""

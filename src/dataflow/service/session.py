@@ -105,4 +105,8 @@ def _work(
         lock.leave_file()
     if worker.signals.stops_work:
         return INTERRUPTED + worker.signal
-    return FAILED if request.until_idle and worker.tally.runs_failed else 0
+    if not request.until_idle:
+        return 0
+    if (problem := definitions.roster.find_unserved()) is not None:
+        return problem.exit_code
+    return FAILED if worker.tally.runs_failed else 0

@@ -1,67 +1,44 @@
-"""The worker's event loop: chooses a job whenever a stream is free, waits for work, and outlives outages."""
+"""The worker's event loop: waits for work, keeps its place among the others, and outlives outages."""
 
 from __future__ import annotations
 
 from dataflow import errors
-from dataflow.model.record import replace
 from dataflow.runjob.child import Child
 from dataflow.runjob.endings import handed_back
 from dataflow.runjob.launch import Ended
-from dataflow.runjob.loop import RETRY_SECONDS, JobLine, Loop
+from dataflow.runjob.loop import RETRY_SECONDS, JobLine
 from dataflow.runjob.processes import boottime
-from dataflow.runjob.spawn import script_hash
-from dataflow.service.counts import Counts
+from dataflow.service.assignment import Assignment
 from dataflow.service.housekeeping import Housekeeping
 from dataflow.service.membership import Membership
-from dataflow.service.ranking import Ranking
-from dataflow.service.request import Doing, Snapshot
-from dataflow.service.signals import WorkerSignals
+from dataflow.service.request import ActiveRun, Snapshot
 from dataflow.service.store_watch import StoreWatch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataflow.model.records import Run
     from dataflow.runjob.handoff import Exchange
-    from dataflow.service.report import WorkerReport
     from dataflow.service.request import View, WorkerRequest
-    from dataflow.service.roster import ServedJob
     from dataflow.service.session import Equipment
-    from dataflow.store.store import Store
 
 TICK_SECONDS = 1.0
 """How often files and locks are looked at."""
-PATIENCE_SECONDS = 3.0
-"""How long looking and housekeeping wait for the store."""
 VIEW_SECONDS = 0.5
 
 
-class ServiceWorker(Loop):
+class ServiceWorker(Assignment):
     """All runs of one worker: scripts as children of this process, pipelines in one other process."""
 
-    tally: Counts
-    signals: WorkerSignals
-    report: WorkerReport
-
     def __init__(self, request: WorkerRequest, equipment: Equipment, view: View | None) -> None:
-        name = equipment.lock.name
-        super().__init__(equipment.store, name, equipment.guard, equipment.report, equipment.terminals)
-        self._quick: Store = equipment.store.separate(PATIENCE_SECONDS)
-        self.tally = Counts()
-        self.signals = WorkerSignals((equipment.store.database, self._quick.database))
+        super().__init__(request, equipment)
         self.leaves_runs = False  # whether a claim may have succeeded whose answer was not waited for
         self.waits_for_retries = request.until_idle
-        self._request = request
         self._view = view
-        self._definitions = equipment.definitions
-        self._roster = equipment.definitions.roster
-        self._pipelines = equipment.pipelines
-        self._ranking = Ranking(self._roster)
-        self._membership = Membership(request, name)
+        self._membership = Membership(request, equipment.lock.name)
         self._house = Housekeeping(
             self._definitions, self._pipelines, self._membership, self._ranking, equipment.report
         )
         self._watch = StoreWatch()
-        self._open_lines: list[JobLine] = []
         self._tick_at = self._view_at = 0.0
         self._trouble = ""
 
@@ -87,6 +64,8 @@ class ServiceWorker(Loop):
                 self._look()
             self._settle_ended()
             self._claim_next()
+            if not self._count_free():
+                self._membership.work(self._quick)
             if self._has_ended() or self._listen():
                 return
         except errors.SchemaMismatch:
@@ -110,135 +89,16 @@ class ServiceWorker(Loop):
             return False
         return self._find_first() is None
 
-    def _has_ended(self) -> bool:
-        return any(line.ended for line in self._open_lines)
-
-    # choosing
-
-    def _settle_ended(self) -> None:
-        """Finish what has ended, and claim more of the same job in the same transaction if it is its turn."""
-        for line in [line for line in self._open_lines if line.ended]:
-            job, wanted = self._roster.get(line.request.job), 0
-            if job is not None and job.line is line and not self.signals.stops_claims:
-                if self._ranking.is_old:
-                    self._look()
-                first = self._find_first()
-                wanted = self._count_free() if first is not None and first[0] is job else 0
-            self._settle(line, wanted, job)
-        kept = {*map(id, self._lines.values()), *(id(job.line) for job in self._roster)}
-        self._open_lines = [line for line in self._open_lines if line.ended or id(line) in kept]
-
-    def _claim_next(self) -> None:
-        """Give each free stream to the job whose turn it is."""
-        while self._count_free() and not self.signals.stops_claims:
-            first = self._find_first()
-            if first is None and (self._ranking.is_stale or boottime() >= self._ranking.due_at):
-                self._look()
-                first = self._find_first()
-            if first is None:
-                break
-            job = first[0]
-            if job.is_pipeline:
-                self._pipelines.run(job.name)
-                job.has_dead = False
-            elif (line := self._open_line(job)) is not None:
-                self._settle(line, self._count_free(), job)
-        if not self._count_free():
-            self._membership.work(self._quick)
-
-    def _find_first(self) -> tuple[ServedJob, int | None] | None:
-        return self._ranking.find_first(lambda job: not job.is_pipeline or self._pipelines.may_run(job.name))
-
-    def _look(self) -> None:
-        self._ranking.look(self._quick)
-        self._note_recovery()
-        for name in self._roster.unregistered:
-            self.report.once(f"Job {name} has a command but is not registered. Register it: dataflow apply")
-
-    def _settle(self, line: JobLine, wanted: int, job: ServedJob | None) -> None:
-        """Finish and claim; a problem of one job leaves the others alone."""
-        had_ended = bool(line.ended)
-        try:
-            if wanted:
-                self._refresh_script(line)
-            exchange = self.settle(line, wanted)
-        except errors.StoreError:
-            raise
-        except errors.DataFlowError as error:
-            self._failed_claim(line, wanted, job, error)
-            return
-        self._ranking.is_stale = True
-        if job is None:
-            return
-        job.has_dead = False
-        if line.broken is not None:
-            self.report.once(f"{job.name}: {line.broken} The other jobs go on.")
-            line.broken = None
-            job.pause()
-        elif exchange.runs:
-            job.resume()
-            job.unblock()
-        elif wanted and exchange.exhausted:
-            job.block(self._ranking.find_work(job))
-        elif had_ended:
-            job.unblock()
-
-    def _failed_claim(
-        self, line: JobLine, wanted: int, job: ServedJob | None, error: errors.DataFlowError
-    ) -> None:
-        """Leave a job alone whose claim was refused, for example because it was removed."""
-        self.report.once(f"{line.request.job}: {error}")
-        if job is not None and wanted:
-            job.pause()
-            job.line = None
-            self._roster.set_ids(self._quick.read.find_job_ids([one.name for one in self._roster]))
-        else:
-            line.ended = []  # the store does not take these endings, now or later
-
-    def _open_line(self, job: ServedJob) -> JobLine | None:
-        """Return how the runs of a job are claimed and started; None if that is not possible now."""
-        if job.line is None:
-            try:
-                job.line = self._definitions.make_line(job)
-            except errors.StoreError:
-                raise
-            except errors.DataFlowError as error:
-                self.report.once(f"{job.name}: {error} The other jobs go on.")
-                job.pause()
-                return None
-            self._open_lines.append(job.line)
-        return job.line
-
-    def _refresh_script(self, line: JobLine) -> None:
-        """Let runs record the script as it is now."""
-        claimant = line.handoff.claimant
-        now = script_hash(claimant.script_path) or ""
-        if now != claimant.script_hash:
-            line.handoff.claimant = replace(claimant, script_hash=now)
-
-    def _count_free(self) -> int:
-        return max(0, self._request.streams - len(self._children) - self._pipelines.busy)
-
-    def _note_pipelines(self) -> None:
-        """Take what the process of the pipelines has told: its jobs, and runs that have ended."""
-        if (names := self._pipelines.take_jobs()) is not None:
-            self._roster.set_pipelines(names)
-        for end in self._pipelines.take_ended():
-            job = self._roster.get(end.job)
-            if end.found:
-                self.tally.count_run(end.done)
-            if job is not None and end.found:
-                job.unblock()
-            elif job is not None:
-                job.block(self._ranking.find_work(job))
-        self._ranking.is_stale = True
-
     # the store
 
     def settle(self, line: JobLine, wanted: int) -> Exchange:
         exchange = super().settle(line, wanted)
         self._note_recovery()
         return exchange
+
+    def _look(self) -> None:
+        super()._look()
+        self._note_recovery()
 
     def _launch(self, line: JobLine, run: Run, began_at: float) -> Child | Ended:
         try:
@@ -363,7 +223,7 @@ class ServiceWorker(Loop):
     def take_snapshot(self) -> Snapshot:
         """Return what this worker is doing now."""
         doing = [
-            Doing(child.run.job, child.run.dataid, child.run.run_id, child.began_at)
+            ActiveRun(child.run.job, child.run.dataid, child.run.run_id, child.began_at)
             for child in self._children.values()
         ]
         return Snapshot(

@@ -8,10 +8,11 @@ from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.job_dataid import previous_job_dataid
 from dataflow.model.mapping import SIMPLE, UNCALLING
-from dataflow.model.records import NEWEST, ClaimResult, Run
+from dataflow.model.records import NEWEST, ClaimResult, Run, rank_of
 from dataflow.model.status import WorkState
 from dataflow.store import consumers, latest_inputs, leases, pins
 from dataflow.store.journal import JournalEntry, write_journal
+from dataflow.store.reads import time_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,10 +48,10 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
     if hold and not request.force:
         return ClaimResult()
     room = _room(tx, plan, limit, request)
-    runs = []
+    runs: list[Run] = []
     for token in request.tokens[:room]:
         found = _find_work(tx, plan, request, bool(ordered))
-        if found is None:
+        if found is None or (runs and _is_overtaken(found, request)):
             break
         run = _give(tx, plan, request, token, found)
         if run is None:
@@ -154,6 +155,11 @@ def _find_work(tx: Transaction, plan: Plan, request: ClaimRequest, ordered: bool
     if found is None or found[4] != WorkState.CLAIMABLE or found[6] or has_two(found):
         return None
     return found if _in_turn(tx, plan, found) else None
+
+
+def _is_overtaken(found: tuple[Any, ...], request: ClaimRequest) -> bool:
+    """Return whether it is another job's turn before this work."""
+    return request.rival is not None and rank_of(found[6], time_text(found[7])) > request.rival
 
 
 def _named_work(tx: Transaction, plan: Plan, request: ClaimRequest, ordered: bool) -> tuple[Any, ...] | None:

@@ -30,6 +30,7 @@ class Catalog:
         self._redact = find_secrets(project_dir, environ).redact_text
         self.constants: Mapping[str, object] = project.constants
         self.problems = [self._redact(str(problem)) for problem in project.problems]
+        self.broken_files = {problem.path for problem in project.problems}
         self.definitions: dict[str, Definition] = {}
         self._known: dict[str, Definition] = {}  # by class, function and dataset name
         self._broken = {
@@ -93,6 +94,7 @@ class Catalog:
                     "Change dataset_pipeline of one of them."
                 )
                 self.problems.append(problem)
+                self.broken_files |= {one.path for one in waiting}
                 self._broken |= {one.name: problem for one in waiting}
                 return
             for found in ready:
@@ -122,6 +124,7 @@ class Catalog:
         except BadInput as error:
             problem = self._redact(str(error))
             self.problems.append(problem)
+            self.broken_files.add(found.path)
             self._broken |= dict.fromkeys(_list_names(found), problem)
 
 

@@ -60,6 +60,11 @@ class Declared:
         return ", ".join(self.outputs)
 
     @property
+    def file(self) -> str:
+        """The file that defines it, from the project's folder."""
+        return self.place.rpartition(":")[0]
+
+    @property
     def origin(self) -> str:
         """Its place and name, for messages."""
         return f"{self.place}: {self.job}"

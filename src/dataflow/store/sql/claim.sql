@@ -151,14 +151,14 @@ WHERE work_id IN (SELECT work_id FROM work
 
 -- name: next_work
 -- The first claimable work in order; :suspect_losses leaves out what has lost this many runs.
-SELECT work_id, dataid, sort_key, attempts + losses + 1 AS attempt, state, losses FROM work
+SELECT work_id, dataid, sort_key, attempts + losses + 1 AS attempt, state, losses, priority, called_at FROM work
 WHERE job_id = :job_id AND state = 'CLAIMABLE' AND hold = FALSE AND state <> 'DONE' AND state <> 'RUNNING'
   AND losses < :suspect_losses
 ORDER BY priority DESC, sort_key LIMIT 1 $skip_locked
 
 -- name: next_newest
 -- The last claimable work in order, of the highest priority there is: the same index, read from its other end.
-SELECT work_id, dataid, sort_key, attempts + losses + 1 AS attempt, state, losses FROM work
+SELECT work_id, dataid, sort_key, attempts + losses + 1 AS attempt, state, losses, priority, called_at FROM work
 WHERE job_id = :job_id AND state = 'CLAIMABLE' AND hold = FALSE AND state <> 'DONE' AND state <> 'RUNNING'
   AND losses < :suspect_losses
   AND priority = (SELECT priority FROM work
