@@ -11,6 +11,10 @@ DataFlowError
 │   └── Superseded         a newer run or snapshot has been published instead
 ├── InvalidData            the output of a run does not pass its checks
 │   └── InvalidRows        its rows violate a rule of the target's table
+├── Unauthenticated        nobody is logged in, or the password, token or login is not valid
+├── Forbidden              the role, or where the request comes from, does not allow it
+├── Throttled              too many failed logins
+├── ProviderFailed         the identity provider did not answer as it must
 ├── ConfigError            dataflow.toml, dataflow.properties or a variable is wrong
 ├── SecretError            a passphrase or an encrypted record cannot be used
 ├── StoreError             the status store returned an error
@@ -94,6 +98,26 @@ class InvalidRows(InvalidData, code="invalid-rows"):
     def __init__(self, message: str, detail: str = "") -> None:
         super().__init__(message)
         self.detail = detail  # one of these rows, by its key
+
+
+class Unauthenticated(DataFlowError, code="unauthenticated", exit_code=77):
+    """Nobody is logged in, or the password, the token or the login is not valid."""
+
+
+class Forbidden(DataFlowError, code="forbidden", exit_code=77):
+    """The role, or where the request comes from, does not allow it."""
+
+
+class Throttled(DataFlowError, code="throttled", exit_code=75):
+    """Too many failed logins; the message says how many seconds to wait."""
+
+    def __init__(self, message: str, seconds: int) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+
+class ProviderFailed(DataFlowError, code="provider", exit_code=69):
+    """The identity provider did not answer as it must."""
 
 
 class ConfigError(DataFlowError, code="config", exit_code=78):
