@@ -32,7 +32,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "Setting up $(VENV) with $$($(PYTHON) -V) …"
 	@test -x $(BIN)/python && $(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	  || $(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev,postgres,spark,connect]' --constraint constraints.txt
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev,postgres,spark,connect,server]' --constraint constraints.txt
 	@$(BIN)/python -m compileall -q src  # where bytecode cannot be written later, every start would compile again
 	@$(MAKE) java
 	@touch $@
