@@ -44,6 +44,7 @@ class OpenIdProvider(LocalServer):
         self.email_in_token = True
         self.discovery: dict[str, Any] = {}
         self.answers: dict[str, tuple[int, bytes]] = {}  # path: what it answers instead
+        self.drips = False  # it sends a byte now and then, and never an answer
         self.codes: dict[str, dict[str, str]] = {}
         self.redeemed: set[str] = set()
         self.requests: list[tuple[str, str, dict[str, str], dict[str, str]]] = []
@@ -143,6 +144,10 @@ class _Handler(QuietHandler):
         path = urlsplit(self.path).path
         headers = {name.lower(): value for name, value in self.headers.items()}
         owner.requests.append((self.command, path, headers, form))
+        for _ in range(50 if owner.drips else 0):
+            time.sleep(0.1)
+            self.wfile.write(b"H")
+            self.wfile.flush()
         if path in owner.answers:
             status, content = owner.answers[path]
         else:

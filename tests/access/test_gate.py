@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dataflow.access import tokens, users
+from dataflow.access import sessions, tokens, users
 from dataflow.access.gate import Gate, Visit, open_gate
 from dataflow.access.request_facts import facts_of
 from dataflow.actions.passwords import BOUND_TO_LOGIN
@@ -150,6 +150,28 @@ def test_logins_are_throttled_before_the_password_is_verified(store: Store) -> N
     with pytest.raises(Throttled, match="Try again in 1 second") as caught:
         log_in(gate, store)
     assert caught.value.seconds == 1
+
+
+def test_a_user_who_logs_in_often_does_not_have_to_wait(store: Store) -> None:
+    users.add_user(store, "eve", Role.OPERATOR, PASSWORD)
+    gate = Gate(USERS, "x")
+    assert len({log_in(gate, store) for _ in range(7)}) == 7
+
+
+def test_a_password_that_is_changed_while_it_is_verified_logs_nobody_in(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    users.add_user(store, "eve", Role.OPERATOR, PASSWORD)
+    verify = users.get_password_record
+
+    def verify_and_change(*given: Any) -> str:
+        found = verify(*given)
+        users.change_password(store, "eve", PASSWORD + "!")
+        return found
+
+    monkeypatch.setattr(sessions, "get_password_record", verify_and_change)
+    with pytest.raises(Unauthenticated, match="password has just been changed"):
+        log_in(Gate(USERS, "x"), store)
 
 
 def test_a_login_through_a_proxy_is_throttled_by_the_client(store: Store) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from dataflow.access import tokens, users
 from dataflow.access.start_token import StartToken
 from dataflow.errors import BadInput, Conflict, Forbidden, SecretError, Unauthenticated, UnknownName
 from dataflow.model.principal import Permission, Principal, PrincipalKind, Role
+from dataflow.secrets import password_hash
 from dataflow.secrets.password_hash import hash_password, verify_password
 from dataflow.store.sqlite import SqliteDatabase
 from dataflow.store.store import Store
@@ -56,7 +58,7 @@ def test_the_journal_can_tell_a_program_from_a_person() -> None:
 
 def test_a_password_is_kept_as_argon2id_and_verified() -> None:
     kept = hash_password(PASSWORD)
-    assert kept.startswith("$argon2id$v=19$m=65536,t=3,p=4$")
+    assert kept.startswith("$argon2id$v=19$m=65536,t=3,p=1$")
     assert kept != hash_password(PASSWORD)
     assert verify_password(PASSWORD, kept)
     assert not verify_password(PASSWORD + " ", kept)
@@ -85,6 +87,17 @@ def test_a_password_that_is_too_short_or_too_long_is_refused(password: str, reas
 @pytest.mark.parametrize("damaged", ["", "$argon2id$nonsense", PASSWORD])
 def test_a_damaged_record_opens_for_nobody(damaged: str) -> None:
     assert not verify_password(PASSWORD, damaged)
+
+
+def test_a_crowd_at_the_login_verifies_two_passwords_at_a_time() -> None:
+    kept = hash_password(PASSWORD)
+    with ThreadPoolExecutor() as threads:
+        with password_hash._at_once, password_hash._at_once:
+            waiting = [threads.submit(verify_password, PASSWORD, kept) for _ in range(4)]
+            assert wait(waiting, timeout=1.5).done == set()
+        # Several at once must not wait for each other's threads, as they do with more than one lane.
+        assert wait(waiting, timeout=60).not_done == set()
+        assert all(one.result() for one in waiting)
 
 
 # users

@@ -432,7 +432,8 @@ def test_a_cookie_that_somebody_wrote_leads_to_no_other_server(browser: Browser)
 
 
 def test_a_login_is_begun_only_for_a_path_of_this_server(browser: Browser, provider: OpenIdProvider) -> None:
-    assert browser.finish(provider.log_in(browser.begin("//evil.example"))) == "/"
+    for path in ("//evil.example", "", "/" + "a" * 9000):
+        assert browser.finish(provider.log_in(browser.begin(path))) == "/"
 
 
 # a provider that misbehaves
@@ -491,6 +492,15 @@ def test_a_provider_that_does_not_answer_in_time_is_given_up(
 
     provider.answers = Slow()
     with pytest.raises(ProviderFailed, match=r"did not answer within 0\.3 s"):
+        browser.begin()
+
+
+def test_a_provider_that_answers_byte_by_byte_is_given_up(
+    browser: Browser, provider: OpenIdProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provider_http, "TIMEOUT_SECONDS", 0.5)
+    provider.drips = True
+    with pytest.raises(ProviderFailed, match=r"did not answer within 0\.5 s"):
         browser.begin()
 
 

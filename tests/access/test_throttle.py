@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -134,8 +135,15 @@ def test_many_at_once_get_no_more_attempts_than_one_after_the_other() -> None:
             return False
         return True
 
-    with ThreadPoolExecutor(16) as threads:
-        assert sum(threads.map(attempt, range(200))) == OF_USER.free
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # threads interrupt each other between any two steps
+    try:
+        with ThreadPoolExecutor(16) as threads:
+            for _ in range(20):
+                throttle = Throttle(Clock())
+                assert sum(threads.map(attempt, range(100))) == OF_USER.free
+    finally:
+        sys.setswitchinterval(before)
 
 
 def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,7 +163,6 @@ def open_gate(
 
     ConfigError if the settings are not safe or the secret is not set, SecretError if it cannot be decrypted.
     """
-    check_listen(settings)
     login, secret = settings.login, ""
     if login is not None and login.secret_variable:
         secret = environ.get(login.secret_variable, "")

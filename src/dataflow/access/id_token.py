@@ -55,7 +55,7 @@ def verify(id_token: str, key: dict[str, Any], expected: Expected) -> dict[str, 
             audience=expected.client_id,
             issuer=expected.issuer,
             leeway=LEEWAY_SECONDS,
-            options={"require": ["iss", "sub", "aud", "exp", "iat"]},
+            options={"require": ["sub", "exp", "iat"]},
         )
     except jwt.exceptions.PyJWTError as error:
         raise refuse(str(error)) from error

@@ -65,7 +65,6 @@ def _exchange(method: str, url: str, body: bytes, headers: Mapping[str, str]) ->
         connection.request(method, target, body or None, common | dict(headers))
         response = connection.getresponse()
         answer = response.read(LARGEST_ANSWER + 1)
-        is_whole = response.length in (None, 0)
     except (OSError, http.client.HTTPException, ValueError) as error:
         reason = _reason_of(TimeoutError() if cut.is_set() else error)
         raise ProviderFailed(f"The identity provider at {_shown(url)} {reason}.") from error
@@ -76,8 +75,6 @@ def _exchange(method: str, url: str, body: bytes, headers: Mapping[str, str]) ->
         raise ProviderFailed(
             f"The answer of the identity provider at {_shown(url)} is longer than {LARGEST_ANSWER} bytes."
         )
-    if not is_whole:
-        raise ProviderFailed(f"The identity provider at {_shown(url)} gave no whole answer.")
     return response.status, answer
 
 
