@@ -26,7 +26,7 @@ SHARED = pytest.StashKey[tuple[str, int]]()
 
 ON_SPARK = "on_spark"
 """The file, in the shared folder, that lists the tests on the one shared Spark session."""
-DAILY_FOLDERS = ("acceptance", "actions", "api", "architecture", "docs", "runjob", "store", "unit")
+DAILY_FOLDERS = ("acceptance", "actions", "architecture", "docs", "runjob", "store", "unit")
 DAILY_PIPELINES = ("fetch", "shape")
 LONGEST = ("tests/pipelines/", "tests/docs/test_demo.py")
 

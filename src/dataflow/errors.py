@@ -5,14 +5,16 @@ DataFlowError
 ├── BadInput               a value is not valid (dataid, date, range, cron, name …)
 │   └── UnknownColumns     the columns are known only after something is published
 ├── UnknownName            no such dataset, job, run or chunk
-├── NotAuthenticated       the API does not know who asks
-├── Forbidden              the API does not allow it to who asks
 ├── Conflict               the state does not allow the operation
 │   ├── LeaseLost          this run no longer owns its work
 │   ├── InputMoved         an input is no longer what the run pinned; the work is returned
 │   └── Superseded         a newer run or snapshot has been published instead
 ├── InvalidData            the output of a run does not pass its checks
 │   └── InvalidRows        its rows violate a rule of the target's table
+├── Unauthenticated        nobody is logged in, or the password, token or login is not valid
+├── Forbidden              the role, or where the request comes from, does not allow it
+├── Throttled              too many failed logins
+├── ProviderFailed         the identity provider did not answer as it must
 ├── ConfigError            dataflow.toml, dataflow.properties or a variable is wrong
 ├── SecretError            a passphrase or an encrypted record cannot be used
 ├── StoreError             the status store returned an error
@@ -72,14 +74,6 @@ class UnknownName(DataFlowError, code="unknown-name", exit_code=66, http_status=
     """No such dataset, job, run or chunk."""
 
 
-class NotAuthenticated(DataFlowError, code="not-authenticated", exit_code=77, http_status=401):
-    """The API does not know who sent the request."""
-
-
-class Forbidden(DataFlowError, code="forbidden", exit_code=77, http_status=403):
-    """The API does not allow the request, from this place or to this user."""
-
-
 class Conflict(DataFlowError, code="conflict", exit_code=75, http_status=409):
     """The state does not allow the operation."""
 
@@ -106,6 +100,26 @@ class InvalidRows(InvalidData, code="invalid-rows"):
     def __init__(self, message: str, detail: str = "") -> None:
         super().__init__(message)
         self.detail = detail  # one of these rows, by its key
+
+
+class Unauthenticated(DataFlowError, code="unauthenticated", exit_code=77, http_status=401):
+    """Nobody is logged in, or the password, the token or the login is not valid."""
+
+
+class Forbidden(DataFlowError, code="forbidden", exit_code=77, http_status=403):
+    """The role, or where the request comes from, does not allow it."""
+
+
+class Throttled(DataFlowError, code="throttled", exit_code=75, http_status=429):
+    """Too many failed logins; the message says how many seconds to wait."""
+
+    def __init__(self, message: str, seconds: int) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+
+class ProviderFailed(DataFlowError, code="provider", exit_code=69, http_status=502):
+    """The identity provider did not answer as it must."""
 
 
 class ConfigError(DataFlowError, code="config", exit_code=78):

@@ -101,7 +101,13 @@ def test_every_package_needed_for_development_is_pinned() -> None:
     assert not [line for line in pins if not re.fullmatch(r"[a-z0-9.-]+==[0-9][0-9a-z.]*", line)]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    wanted = [*project["dependencies"], *extras["postgres"], *extras["spark"], *extras["dev"]]
+    wanted = [
+        *project["dependencies"],
+        *extras["postgres"],
+        *extras["spark"],
+        *extras["server"],
+        *extras["dev"],
+    ]
     names = {re.split(r"[^\w.-]", package, maxsplit=1)[0] for package in wanted}
     assert names <= {pin.split("==")[0] for pin in pins}
 

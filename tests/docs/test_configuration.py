@@ -9,7 +9,10 @@ from dataflow.actions.locations import FIELDS as LOCATION_FIELDS
 from dataflow.actions.shell_names import FIELDS as DATASET_FIELDS
 from dataflow.config.declarations import DATASET_KEYS, JOB_KEYS
 from dataflow.config.durations import format_seconds
+from dataflow.config.login import BROKER_VARIABLES, LOGIN_KEYS
 from dataflow.config.properties import KNOWN_KEYS
+from dataflow.config.server import SERVER_KEYS
+from dataflow.config.server import VARIABLES as SERVER_VARIABLES
 from dataflow.config.variables import OWN_VARIABLES, SETTINGS, VARIABLES
 from dataflow.model.cron import CONTINUOUS, PRESET_ALIASES, PRESETS
 from dataflow.model.records import Job
@@ -33,7 +36,7 @@ def test_every_setting_has_its_row_with_its_variable() -> None:
 
 
 def test_every_variable_is_documented() -> None:
-    shown = set(re.findall(r"DATAFLOW_[A-Z_]+", SECTIONS["Settings"]))
+    shown = set(re.findall(r"DATAFLOW_[A-Z_]+", SECTIONS["Settings"] + SECTIONS["Server"]))
     assert {*VARIABLES, *OWN_VARIABLES, DEBUG} <= shown
 
 
@@ -77,6 +80,16 @@ def test_every_key_of_a_properties_file_is_documented() -> None:
     assert tuple(row[0].strip("`") for row in rows) == KNOWN_KEYS
 
 
+def test_every_key_of_the_server_is_documented_with_its_variable() -> None:
+    rows = [row for row in list_rows(_part_after("[server]", "Server")) if len(row) == 4]
+    shown = {name: spans_of(row[1]) for row in rows for name in spans_of(row[0])}
+    variables = {field: [name] for name, (field, _) in SERVER_VARIABLES.items()}
+    assert shown == {key: variables.get(key, []) for key in SERVER_KEYS}
+    assert {name: VARIABLES[name] for name in SERVER_VARIABLES}
+    assert _keys_after("[server.login]", "Server") == {*LOGIN_KEYS}
+    assert set(BROKER_VARIABLES) <= set(spans_of(SECTIONS["Server"]))
+
+
 def test_every_field_that_a_script_receives_is_documented() -> None:
     section = ENVIRONMENT["What a script receives"]
     rows = [row for row in list_rows(section) if row[0].startswith("`")]
@@ -110,12 +123,13 @@ def test_every_public_name_is_in_the_page_about_python() -> None:
     assert not [name for name in dataflow.__all__ if not re.search(rf"\b{name}\b", text)]
 
 
-def _part_after(header: str) -> str:
-    text = SECTIONS["Declarations"]
-    begin = text.index(f"The keys of a `{header}`")
-    following = text.find("The keys of a", begin + 1)
-    return text[begin : following if following > 0 else len(text)]
+def _part_after(header: str, section: str = "Declarations") -> str:
+    text = SECTIONS[section]
+    begin = re.search(rf"The keys of (a|the) `{re.escape(header)}`", text)
+    assert begin is not None
+    following = text.find("The keys of", begin.end())
+    return text[begin.start() : following if following > 0 else len(text)]
 
 
-def _keys_after(header: str) -> set[str]:
-    return {name for row in list_rows(_part_after(header)) for name in spans_of(row[0])}
+def _keys_after(header: str, section: str = "Declarations") -> set[str]:
+    return {name for row in list_rows(_part_after(header, section)) for name in spans_of(row[0])}

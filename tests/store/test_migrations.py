@@ -379,7 +379,9 @@ def test_both_databases_define_every_placeholder_of_a_query(file: str, world: Wo
 
 
 def forget_workers(world: World) -> None:
-    """Undo the migration that introduced workers."""
+    """Undo the migrations that introduced workers, and users after them."""
+    for table in ("web_session", "api_token", "user_account"):
+        world.poke(f"DROP TABLE {table}")
     world.poke("DROP TABLE worker")
     world.poke("DELETE FROM meta WHERE key = 'oldest_schema'")
 

@@ -11,6 +11,7 @@ import pytest
 
 from dataflow import errors
 from dataflow.store.queries import Queries
+from tests.store.access_mutants import ACCESS
 from tests.store.change_mutants import CHANGE
 from tests.store.chunk_mutants import OPERATE, PUBLISH, REGISTRATION
 from tests.store.control_mutants import CONTROL, CONTROL_LOCKS
@@ -26,7 +27,7 @@ from tests.store.world import World, open_sqlite
 
 GUARDS = [
     *(*CLAIM, *FINISH, *PUBLISH, *OPERATE, *REGISTRATION, *COVER, *PIN_READY, *VERSIONS, *SOME_DAYS),
-    *(*SEVERAL, *CONTROL, *CHANGE, *WATCH, *OUTBOX),
+    *(*SEVERAL, *CONTROL, *CHANGE, *WATCH, *OUTBOX, *ACCESS),
 ]
 
 LOCK_MUTANTS = [
@@ -97,6 +98,7 @@ def list_conditions(sql: str) -> Iterator[str]:
         "several",
         "watch",
         "outbox",
+        "access",
     ],
 )
 def test_every_condition_that_guards_a_move_has_a_mutant(file: str) -> None:

@@ -42,6 +42,7 @@ TABLES = (
     *("job_environment", "job_output", "job_input", "job", "calendar", "dataset", "pool", "pause"),
     "worker",
     *("delivery", "notification", "incident", "channel", "dataset_watch"),
+    *("web_session", "api_token", "user_account"),
 )
 REPEATS = 20
 STAGED = "/data/{dataset}/{dataid}/{run_id}"

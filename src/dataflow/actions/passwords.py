@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from dataflow.store.store import Store
 
 STORE = "store"
+BOUND_TO_LOGIN = "server:login"
+"""What the record of the identity provider's client secret is bound to."""
 SALT_BYTES = 16
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Protocol
 
-from dataflow.errors import ConfigError, Forbidden, NotAuthenticated
+from dataflow.errors import ConfigError, Forbidden, Unauthenticated
 from dataflow.model.record import record
 from dataflow.model.wording import quoted
 
@@ -63,7 +63,7 @@ class Admission(Protocol):
         """Return who sends it, None if that is unknown; Forbidden if it must not be answered at all."""
 
     def exchange(self, facts: RequestFacts) -> str:
-        """Return the cookie to set for a token in the URL; NotAuthenticated if it is wrong."""
+        """Return the cookie to set for a token in the URL; Unauthenticated if it is wrong."""
 
 
 class StartToken:
@@ -90,7 +90,7 @@ class StartToken:
     def exchange(self, facts: RequestFacts) -> str:
         refuse_foreign_host(facts)
         if not _same(facts.token, self.token):
-            raise NotAuthenticated(
+            raise Unauthenticated(
                 "The token in the URL is not that of this server. Open the URL that dataflow serve printed."
             )
         return f"{self.cookie_name}={self.cookie}; Path=/; HttpOnly; SameSite=Lax"

@@ -35,7 +35,7 @@ from dataflow.api.problems import (
 from dataflow.api.project import Project
 from dataflow.api.route import Call, Route
 from dataflow.api.store_pool import StorePool
-from dataflow.errors import BadInput, DataFlowError, Forbidden, NotAuthenticated, StoreUnreachable
+from dataflow.errors import BadInput, DataFlowError, Forbidden, StoreUnreachable, Unauthenticated
 from dataflow.model.record import replace
 
 MOST_BYTES = 1 << 20
@@ -196,7 +196,7 @@ def require(principal: Principal | None, needed: Permission) -> Principal:
     if needed is Permission.PUBLIC:
         return principal or Principal("nobody", Permission.PUBLIC)
     if principal is None:
-        raise NotAuthenticated(
+        raise Unauthenticated(
             "Who you are is not known. Open the URL that dataflow serve printed, or send its token: "
             "Authorization: Bearer TOKEN"
         )
@@ -238,7 +238,7 @@ async def _refuse_path(request: Request, error: HTTPException) -> Response:
     if request.scope["dataflow.principal"] is None:
         try:
             require(None, Permission.READ)
-        except NotAuthenticated as unknown:
+        except Unauthenticated as unknown:
             return answer_problem(problem_of(unknown), request_id)
     if error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "")

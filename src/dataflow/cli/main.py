@@ -53,6 +53,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "withdraw": ("chunks", "withdraw published chunks"),
     "sql": ("sql", "run one read-only SQL statement on the status store"),
     "secret": ("secret", "encrypt, decrypt or rotate passwords"),
+    "user": ("access", "add, list or remove users of the server, or change a password"),
+    "token": ("access", "create, list or revoke API tokens of the server"),
     "purge": ("maintenance", "delete old runs, journal entries, logs and replaced versions"),
     "doctor": ("maintenance", "check the store, clocks, leases and permissions"),
     "db": ("maintenance", "upgrade the store's schema or show its version"),

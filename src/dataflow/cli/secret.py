@@ -7,6 +7,7 @@ import os
 import sys
 
 from dataflow.actions.passwords import (
+    BOUND_TO_LOGIN,
     STORE,
     bound_to,
     bound_to_channel,
@@ -36,6 +37,8 @@ def add_parser(commands: Commands) -> None:
     encrypting.add_argument("--connection", metavar="NAME", help=help_text)
     help_text = "channel of notifications that the URL, secret or password is for"
     encrypting.add_argument("--notify", metavar="NAME", help=help_text)
+    help_text = "for the client secret of [server.login]"
+    encrypting.add_argument("--login", action="store_true", help=help_text)
     decrypting = words.add("decrypt", decrypt_one, line="print the password of a dataset")
     help_text = "dataset whose password to print"
     decrypting.add_argument("--dataset", metavar="NAME", required=True, help=help_text)
@@ -50,17 +53,21 @@ def add_parser(commands: Commands) -> None:
 def encrypt_one(args: argparse.Namespace, context: Context) -> None:
     """Reads a password from stdin or a prompt and prints it encrypted. Put the result in dataflow.toml:
     under encryptedpass of the dataset or connection, under encryptedurl, encryptedsecret or encryptedpass
-    of the channel, or, without any of them, under store_encryptedpass.
+    of the channel, under encryptedsecret of [server.login], or, without any of them, under
+    store_encryptedpass.
     """
     _refuse_arguments(args)
-    if len([name for name in (args.dataset, args.connection, args.notify) if name is not None]) > 1:
-        raise UsageError("Give one of --dataset, --connection and --notify.")
+    given = [name for name in (args.dataset, args.connection, args.notify) if name is not None]
+    if len(given) + args.login > 1:
+        raise UsageError("Give one of --dataset, --connection, --notify and --login.")
     passphrase = context.passphrase()
     password = read_secret("password")
     if args.connection is not None:
         print(encrypt(password, passphrase, bound_to_connection(args.connection)))
     elif args.notify is not None:
         print(encrypt(password, passphrase, bound_to_channel(args.notify)))
+    elif args.login:
+        print(encrypt(password, passphrase, BOUND_TO_LOGIN))
     elif args.dataset is None:
         print(encrypt(password, passphrase, STORE))
     else:
@@ -102,12 +109,17 @@ def rotate_all(args: argparse.Namespace, context: Context) -> int:
 
 
 def _show_own_records(context: Context, old: str, new: str) -> None:
-    """Prints the passwords of the store and of connections, which the user keeps in files."""
+    """Prints the secrets of the store, the login, connections and channels, which the user keeps in files."""
     if record := context.config.store_password_record:
         context.say("The store's own password under the new passphrase; put it in store_encryptedpass:")
         print(encrypt(decrypt(record, old, STORE), new, STORE))
     path = os.path.join(context.config.project_dir, PROJECT_FILE)
     document = load_toml(path, Problems()) if os.path.exists(path) else {}
+    server = document.get("server", {})
+    login = server.get("login", {}) if isinstance(server, dict) else {}
+    if isinstance(login, dict) and isinstance(record := login.get("encryptedsecret"), str):
+        context.say(f"The encryptedsecret of server.login under the new passphrase; put it in {path}:")
+        print(encrypt(decrypt(record, old, BOUND_TO_LOGIN), new, BOUND_TO_LOGIN))
     for word, bound_by in (("connection", bound_to_connection), ("notify", bound_to_channel)):
         tables = document.get(word, {})
         for name, table in tables.items() if isinstance(tables, dict) else ():

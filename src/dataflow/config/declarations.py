@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from dataflow.config.fields import Reader
 
 TABLES = ("dataset", "job")
-PIPELINE_TABLES = ("connection", "spark", "notify")
-"""Tables of dataflow.toml that only pipelines or notifications read; not checked here."""
+PIPELINE_TABLES = ("connection", "spark", "notify", "server")
+"""Tables of dataflow.toml that only pipelines, notifications or the server read; not checked here."""
 
 DATASET_KEYS: dict[str, Reader] = {
     **dict.fromkeys(("hostname", "database", "schemaname", "tablename", "username"), fields.read_text),

@@ -26,6 +26,9 @@ VARIABLES = {
         for name, meaning in SETTINGS.items()
         if name != "store_encryptedpass"  # it belongs to the `store` beside it, not to one from elsewhere
     },
+    # Not _HOST and _PORT: Kubernetes sets such variables for a service.
+    "DATAFLOW_LISTEN": "address of the server: host:port",
+    "DATAFLOW_URL": "URL of the server as people type it",
 }
 """The variables that configure DataFlow."""
 

@@ -104,7 +104,7 @@ def read_migrations() -> list[tuple[int, str, str]]:
     return found
 
 
-SCHEMA_VERSION = 17
+SCHEMA_VERSION = 18
 """The number of the newest migration, so start-up need not read the folder; a test checks it."""
 
 OLDEST_SCHEMA = "SELECT value FROM meta WHERE key = 'oldest_schema'"
