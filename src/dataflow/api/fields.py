@@ -127,6 +127,21 @@ def read_body(fields: Sequence[Field], given: Any) -> dict[str, Any]:
     return _with_defaults(fields, found, "field")
 
 
+def read_form(fields: Sequence[Field], given: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Return the fields of a form by name: an empty one counts as not given, a list has an item per line."""
+    known = {field.name: field for field in fields}
+    found: dict[str, Any] = {}
+    for name, text in given:
+        if name not in known:
+            raise unknown_field("field", name, known)
+        if known[name].kind == STRINGS:
+            items = [line for line in text.splitlines() if line.strip()]
+            found |= {name: known[name].check(items)} if items else {}
+        elif text.strip():
+            found[name] = known[name].parse(text)
+    return _with_defaults(fields, found, "field")
+
+
 def _with_defaults(fields: Sequence[Field], found: dict[str, Any], what: str) -> dict[str, Any]:
     missing = [field.name for field in fields if field.required and field.name not in found]
     if missing:

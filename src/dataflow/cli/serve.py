@@ -32,6 +32,7 @@ def serve_project(args: argparse.Namespace, context: Context) -> None:
     try:
         from dataflow.api.project import Project
         from dataflow.api.server import serve
+        from dataflow.web.pages import PAGES
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"The server needs packages that are not installed ({error}). "
@@ -48,4 +49,4 @@ def serve_project(args: argparse.Namespace, context: Context) -> None:
         print(url, flush=True)
         context.say("Open this URL. It is for you only: whoever has it can act. To stop: Ctrl-C")
 
-    serve(project, args.host, args.port, announce)
+    serve(project, args.host, args.port, announce, PAGES)
