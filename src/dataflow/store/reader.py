@@ -10,6 +10,7 @@ from dataflow.model.record import record
 from dataflow.store import workers
 from dataflow.store.chunk_reads import ChunkReads
 from dataflow.store.control_reads import ControlReads
+from dataflow.store.grid_reads import GridReads
 from dataflow.store.job_reads import JobReads
 from dataflow.store.lineage_reads import LineageReads
 from dataflow.store.reads import Reads
@@ -77,6 +78,14 @@ class WorkerReads(Reads):
 
 
 class Reader(
-    JobReads, WorkReads, RunReads, ChunkReads, LineageReads, JournalReads, ControlReads, WorkerReads
+    JobReads,
+    WorkReads,
+    RunReads,
+    ChunkReads,
+    GridReads,
+    LineageReads,
+    JournalReads,
+    ControlReads,
+    WorkerReads,
 ):
     """Every read of one store."""
