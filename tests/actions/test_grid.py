@@ -9,12 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dataflow.actions.chunk_list import describe_chunk, get_chunk_page
 from dataflow.actions.grid import MOST_BLOCKS, Grid, Zoom, get_grid
 from dataflow.errors import BadInput, DataFlowError, UnknownName
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.record import as_tree
-from dataflow.model.status import RunOutcome, WorkState
+from dataflow.model.status import RunOutcome, Status, WorkState
 from tests.store.world import TABLES, World
 
 DATAIDS = ("1", "2", "9", "10", "11", "100")
@@ -58,12 +59,26 @@ def shown(grid: Grid) -> dict[str, str]:
     return {block.first: block.status for block in grid.blocks}
 
 
+def pages(world: World, dataset: str, status: str) -> list[tuple[str, str]]:
+    """The chunks of all pages of two."""
+    found: list[tuple[str, str]] = []
+    after: str | None = ""
+    while after is not None:
+        page = get_chunk_page(world.store, dataset, after, 2, status)
+        found += [(chunk.dataid, chunk.status) for chunk in page.chunks]
+        after = page.next
+    return found
+
+
 def check(world: World, dataset: str) -> None:
     """Compares the grid of single chunks, the grid of blocks and the totals with the view."""
     expected = seen(world, dataset, Grain.SEQUENCE)
     grid = get_grid(world.store, dataset)
     assert shown(grid) == expected
     assert grid.counts == Counter(expected.values())
+    for status in ("", *Status):
+        wanted = [(one, found) for one, found in expected.items() if status in ("", found)]
+        assert pages(world, dataset, status) == wanted
     read, dataset_id = world.store.read, world.dataset_record(dataset)[0]
     for most in (1, 2, 3):
         blocks = read.count_blocks(dataset_id, "", "\U0010ffff", most)
@@ -216,3 +231,21 @@ def test_a_range_that_ends_before_it_starts_is_refused(world: World) -> None:
 def test_an_unknown_dataset_is_named(world: World) -> None:
     with pytest.raises(UnknownName, match="nothing"):
         get_grid(world.store, "nothing")
+
+
+def test_a_page_names_readers_and_goes_on_after_a_dataid_that_does_not_exist(world: World) -> None:
+    world.chain("raw", "clean", grain="sequence")
+    world.ready("raw", "1", "5", "10")
+    run = world.take("to_clean", "1")
+    page = get_chunk_page(world.store, "raw", most=2)
+    assert [chunk.readers for chunk in page.chunks] == [(run.run_id,), ()]
+    assert page.next == "5"
+    assert [chunk.dataid for chunk in get_chunk_page(world.store, "raw", after="7").chunks] == ["10"]
+    assert list(page.chunks) == [describe_chunk(chunk) for chunk in world.chunks("raw")[:2]]
+
+
+def test_a_page_without_a_limit_is_refused(world: World) -> None:
+    world.dataset("raw")
+    for most in (0, 1001):
+        with pytest.raises(BadInput, match="1 to 1,000"):
+            get_chunk_page(world.store, "raw", most=most)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 
+from dataflow.actions.chunk_list import describe_chunk
 from dataflow.actions.make_ready import make_ready, withdraw
 from dataflow.actions.names import get_dataset
 from dataflow.cli.layout import PROSE, TIME, make_columns
 from dataflow.cli.options import Commands, add_choice, add_switches, count
-from dataflow.cli.output import pick
 from dataflow.cli.progress import Progress
 from dataflow.cli.tables import show_rows
 from dataflow.errors import BadInput, UsageError
 from dataflow.model.dataid import canonical_dataid, dataid_range, sort_key
 from dataflow.model.grain import Grain
+from dataflow.model.record import as_dict
 from dataflow.model.status import Status
 from dataflow.model.wording import quoted
 from dataflow.store.chunk_reads import LAST_KEY
@@ -75,14 +76,11 @@ def _key(dataset: Dataset, dataid: str | None) -> str | None:
 
 def _records(found: Iterable[ChunkRow], as_json: bool) -> Iterator[dict[str, Any]]:
     for chunk in found:
-        row = pick(chunk, *[name for name in COLUMNS if name != "partial"])
-        row["partial"] = bool(chunk.lacked)
-        if as_json:
-            yield row | {"lacked": chunk.lacked}
-            continue
-        row["partial"] = f"{chunk.lacked:,} missing" if chunk.lacked else ""
-        if chunk.readers:
-            row["readers"] = f"being consumed by run {', '.join(map(str, chunk.readers))}"
+        row = as_dict(describe_chunk(chunk))
+        if not as_json:
+            row["partial"] = f"{chunk.lacked:,} missing" if chunk.lacked else ""
+            if chunk.readers:
+                row["readers"] = f"being consumed by run {', '.join(map(str, chunk.readers))}"
         yield row
 
 

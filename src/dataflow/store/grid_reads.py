@@ -123,7 +123,7 @@ class GridReads(Reads):
         """Count the chunks of a dataset by status in each part that has any; parts are in order."""
 
         def verb(tx: Transaction) -> list[StatusCount]:
-            return _count(tx, _open(tx, dataset_id), parts)
+            return _count(tx, open_source(tx, dataset_id), parts)
 
         return self._read(verb)
 
@@ -131,11 +131,11 @@ class GridReads(Reads):
         """Return the sort keys of the first and last chunk of a dataset, made or not; None for none."""
 
         def verb(tx: Transaction) -> Pair | None:
-            source = _open(tx, dataset_id)
+            source = open_source(tx, dataset_id)
             rows = tx.rows("grid.chunk_ends", dataset_id=dataset_id)
             for stratum in source.strata:
                 rows += tx.rows("grid.work_ends", **source.of(stratum))
-            rows += [(row[0], row[0]) for row in _list_others(tx, source, ("", EVERYTHING))]
+            rows += [(row[0], row[0]) for row in list_others(tx, source, ("", EVERYTHING))]
             found = [row for row in rows if row[0] is not None]
             return (min(row[0] for row in found), max(row[1] for row in found)) if found else None
 
@@ -145,14 +145,14 @@ class GridReads(Reads):
         """Count the chunks from one sort key to before another by status, in at most so many blocks."""
 
         def verb(tx: Transaction) -> list[StatusCount]:
-            source = _open(tx, dataset_id)
+            source = open_source(tx, dataset_id)
             cuts = _cuts(tx, source, (first, last), most)
             return _count(tx, source, list(zip(cuts, [*cuts[1:], last], strict=True)))
 
         return self._read(verb)
 
 
-def _open(tx: Transaction, dataset_id: int) -> Source:
+def open_source(tx: Transaction, dataset_id: int) -> Source:
     """Begin a snapshot; return what is counted of a dataset."""
     tx.lock("grid.one_snapshot")
     tx.lock("grid.by_index")
@@ -183,12 +183,12 @@ def _cuts(tx: Transaction, source: Source, ends: Pair, most: int) -> list[str]:
         step = max(1, step * len(cuts) // most)
         cuts = list_cuts(step)
     if step == 1:  # each a block of its own
-        cuts = sorted({*cuts, *(row[0] for row in _list_others(tx, source, ends))})
+        cuts = sorted({*cuts, *(row[0] for row in list_others(tx, source, ends))})
     every = -(-len(cuts) // most) or 1
     return [ends[0], *cuts[every::every]]
 
 
-def _list_others(tx: Transaction, source: Source, ends: Pair) -> list[Row]:
+def list_others(tx: Transaction, source: Source, ends: Pair) -> list[Row]:
     """Return the work that no index has in order: what runs, and what an output that came later lacks."""
     if source.job_id is None:
         return []
@@ -259,7 +259,7 @@ class WorkCounter:
         """Count what runs and what an output that came later lacks; return their dataids by sort key."""
         tally = self._tally
         names: dict[str, str] = {}
-        for key, dataid, status, *chunk in _list_others(
+        for key, dataid, status, *chunk in list_others(
             self._tx, self._source, (self._parts[0][0], self._parts[-1][1])
         ):
             names[key] = dataid

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataflow.model.record import record
 from dataflow.store import workers
+from dataflow.store.chunk_pages import ChunkPages
 from dataflow.store.chunk_reads import ChunkReads
 from dataflow.store.control_reads import ControlReads
 from dataflow.store.grid_reads import GridReads
@@ -83,6 +84,7 @@ class Reader(
     RunReads,
     ChunkReads,
     GridReads,
+    ChunkPages,
     LineageReads,
     JournalReads,
     ControlReads,

@@ -178,3 +178,53 @@ SELECT c.sort_key, c.dataid FROM $names CROSS JOIN chunk c WHERE c.dataset_id = 
 
 -- name: work_names
 SELECT w.sort_key, w.dataid FROM $names CROSS JOIN work w WHERE $one_stratum AND w.sort_key = ids.id
+
+-- name: next_chunks
+-- The next chunks in order after a place, as in all queries below.
+SELECT c.sort_key, c.dataid FROM chunk c
+WHERE c.dataset_id = :dataset_id AND c.sort_key > :after ORDER BY c.dataset_id, c.sort_key LIMIT :most
+
+-- name: next_unready
+SELECT c.sort_key, c.dataid FROM chunk c
+WHERE c.dataset_id = :dataset_id AND c.sort_key > :after AND (c.stale OR c.withdrawn OR c.dirty_run_id IS NOT NULL)
+ORDER BY c.dataset_id, c.sort_key LIMIT :most
+
+-- name: next_work
+SELECT w.sort_key, w.dataid FROM work w
+WHERE $one_stratum AND w.sort_key > :after
+ORDER BY w.job_id, w.state, w.hold, w.priority DESC, w.sort_key LIMIT :most
+
+-- name: next_resubmitted
+SELECT w.sort_key, w.dataid FROM work w
+WHERE $resubmitted AND w.sort_key > :after ORDER BY w.job_id, w.hold, w.sort_key LIMIT :most
+
+-- name: rows
+-- Some chunks with the status people see, as in chunk_status and reading.chunks: a search for each, where the view would
+-- read all work and all chunks.
+SELECT d.name, batch.dataid,
+       CASE
+           WHEN w.state IN ('RUNNING', 'FAILED', 'INVALID') THEN w.state
+           WHEN w.state IN ('WAITING', 'CLAIMABLE') AND (w.hold OR j.hold) THEN 'HOLD'
+           WHEN w.state IN ('WAITING', 'CLAIMABLE') AND w.resubmitted THEN 'RESUBMIT'
+           WHEN c.chunk_id IS NULL OR c.version = 0 OR c.withdrawn OR c.dirty_run_id IS NOT NULL THEN 'PENDING'
+           WHEN c.stale THEN 'STALE'
+           ELSE 'READY'
+       END,
+       coalesce(c.version, 0),
+       CASE WHEN c.chunk_id IS NULL OR w.modified_at > c.modified_at THEN w.modified_at ELSE c.modified_at END,
+       coalesce(c.location, ''), c.chunk_id, coalesce(r.lacked, 0)
+FROM $batch
+CROSS JOIN dataset d
+LEFT JOIN job_output o ON o.dataset_id = d.dataset_id
+LEFT JOIN job j ON j.job_id = o.job_id
+LEFT JOIN chunk c ON c.dataset_id = d.dataset_id AND c.dataid = batch.dataid
+LEFT JOIN work w ON w.job_id = o.job_id AND w.dataid = batch.dataid
+LEFT JOIN run r ON r.run_id = c.run_id
+WHERE d.dataset_id = :dataset_id AND (c.chunk_id IS NOT NULL OR w.work_id IS NOT NULL)
+
+-- name: readers
+-- Which live runs read some chunks.
+SELECT i.chunk_id, i.run_id FROM $ids CROSS JOIN run_input i CROSS JOIN run r
+WHERE i.chunk_id = ids.id AND r.run_id = i.run_id
+  AND r.ended_at IS NULL AND r.lease_until > $lease_now AND r.clock_id = $clock_id
+ORDER BY i.run_id
