@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataflow.model.record import record
 from dataflow.store import workers
+from dataflow.store.attention_reads import AttentionReads
 from dataflow.store.chunk_pages import ChunkPages
 from dataflow.store.chunk_reads import ChunkReads
 from dataflow.store.control_reads import ControlReads
@@ -88,6 +89,7 @@ class Reader(
     LineageReads,
     JournalReads,
     ControlReads,
+    AttentionReads,
     WorkerReads,
 ):
     """Every read of one store."""

@@ -25,14 +25,14 @@ stratum (state, hold, priority) AS (
     SELECT p.state, p.hold,
            (SELECT w.priority FROM work w
             WHERE w.job_id = :job_id AND w.state = p.state AND w.hold = p.hold AND w.state <> 'DONE' AND w.state <> 'RUNNING'
-            ORDER BY w.job_id, w.state, w.hold, w.priority DESC LIMIT 1)
+            ORDER BY w.priority DESC LIMIT 1)
     FROM part p
     UNION ALL
     SELECT s.state, s.hold,
            (SELECT w.priority FROM work w
             WHERE w.job_id = :job_id AND w.state = s.state AND w.hold = s.hold AND w.state <> 'DONE' AND w.state <> 'RUNNING'
               AND w.priority < s.priority
-            ORDER BY w.job_id, w.state, w.hold, w.priority DESC LIMIT 1)
+            ORDER BY w.priority DESC LIMIT 1)
     FROM stratum s WHERE s.priority IS NOT NULL)
 SELECT state, hold, priority FROM stratum WHERE priority IS NOT NULL
 
