@@ -139,6 +139,13 @@ def test_a_repeat_with_the_same_key_gets_the_first_answer_and_does_nothing(faile
     assert failed.post("/jobs/loadbob/resubmit", key="k2", state="FAILED")["changed"] == 2
 
 
+@pytest.mark.parametrize("key", ["", "a b", "\u00e9", "k" * 256])
+def test_a_bad_key_is_refused(sqlite_served: Served, key: str) -> None:
+    headers = {"Idempotency-Key": key.encode()}
+    response = sqlite_served.client.post("/api/v1/jobs/loadbob/hold", json={}, headers=headers)  # type: ignore[arg-type]
+    assert (response.status_code, response.json()["code"]) == (422, "bad-input")
+
+
 def test_a_refused_request_does_not_use_up_its_key(failed: Served) -> None:
     assert failed.send("/jobs/loadbob/resubmit", key="k", state="FAILED", expect=7).status_code == 409
     assert failed.post("/jobs/loadbob/resubmit", key="k", state="FAILED", expect=2)["changed"] == 2

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dataflow.api.admission import TOKEN_PARAMETER, Admission, Permission, Principal, RequestFacts
 from dataflow.api.events import Events
-from dataflow.api.fields import Field, read_body, read_form, read_parameters
+from dataflow.api.fields import Body, read_parameters
 from dataflow.api.idempotency import answer_with_key
 from dataflow.api.problems import (
     HttpError,
@@ -174,7 +174,7 @@ class Endpoint:
     async def _answer(self, request: Request) -> Response:
         principal = require(request.scope["dataflow.principal"], self.route.permission)
         path = {field.name: field.parse(request.path_params[field.name]) for field in self.route.path_fields}
-        query = read_parameters(self.route.query, request.query_params.multi_items())
+        query = self._read_query(request.query_params.multi_items())
         if self.route.is_stream:
             return self._stream()
         body = {} if self.route.body is None else await self._read_body(request, self.route.body)
@@ -182,10 +182,15 @@ class Endpoint:
         found = await run_in_threadpool(self._handle, parts, request.headers.get("idempotency-key"))
         return found if isinstance(found, Response) else JsonResponse(found)
 
-    async def _read_body(self, request: Request, fields: tuple[Field, ...]) -> dict[str, Any]:
+    def _read_query(self, given: list[tuple[str, str]]) -> dict[str, Any]:
+        if self.route.is_page:  # forms send their empty fields too
+            return Body(self.route.query).read_form(given)
+        return read_parameters(self.route.query, given)
+
+    async def _read_body(self, request: Request, body: Body) -> dict[str, Any]:
         if self.route.is_page:
-            return read_form(fields, parse_qsl((await read_bytes(request)).decode(), keep_blank_values=True))
-        return read_body(fields, await read_json(request))
+            return body.read_form(parse_qsl((await read_bytes(request)).decode(), keep_blank_values=True))
+        return body.read(await read_json(request))
 
     def _handle(self, parts: tuple[Any, ...], key: str | None) -> Any:
         principal, *given = parts

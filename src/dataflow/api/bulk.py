@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from dataflow.api.fields import BOOLEAN, INTEGER, STRING, STRINGS, Field
+from dataflow.api.fields import BOOLEAN, INTEGER, STRING, STRINGS, Body, Field
 from dataflow.api.shapes import many, shape
 from dataflow.errors import BadInput, Conflict, DataFlowError, UnknownName
 
@@ -20,7 +20,14 @@ TO = Field("to", STRING, "last dataid of the range, inclusive", least=1)
 WHY = Field("why", STRING, "reason, kept in the journal", default="")
 PREVIEW = Field("preview", BOOLEAN, "say what would be done, and change nothing", default=False)
 EXPECT = Field("expect", INTEGER, "refuse if another number is selected than the preview said")
-FIELDS = (DATAIDS, FROM, TO, WHY, PREVIEW, EXPECT)
+WAYS = (("dataids",), ("from", "to"))
+
+
+def selecting(*more: Field, may_choose_none: bool = False) -> Body:
+    """The body of an action on a selection; `state`, if it is among `more`, is another way to select."""
+    states = (("state",),) if any(field.name == "state" for field in more) else ()
+    return Body((*more, DATAIDS, FROM, TO, WHY, PREVIEW, EXPECT), (*WAYS, *states), may_choose_none)
+
 
 ITEM = shape(dataid="text", result="text", code="text", message="text")
 RESULT = shape(
@@ -85,18 +92,6 @@ def refuse_unexpected(body: Mapping[str, Any], selected: int) -> None:
         raise Conflict(
             f"{selected:,} are selected now, not {body['expect']:,}; nothing was changed. Preview again."
         )
-
-
-def check_ways(body: Mapping[str, Any], may_be_none: bool = False, extra: str = "") -> bool:
-    """Return whether anything is selected; BadInput if in several ways, or in none and one is needed."""
-    has_range = body["from"] is not None or body["to"] is not None
-    ways = [body["dataids"] is not None, has_range, bool(extra and body[extra])]
-    if sum(ways) > 1 or (sum(ways) == 0 and not may_be_none):
-        others = f", {extra}" if extra else ""
-        raise BadInput(f"Select in one way: dataids{others}, or from and to.")
-    if has_range and None in (body["from"], body["to"]):
-        raise BadInput("A range needs both: from and to.")
-    return sum(ways) == 1
 
 
 def list_range(dataids: Any) -> list[str]:

@@ -55,12 +55,76 @@ class Field:
             return text == "true"
         return self.check(text)
 
+    def parse_form(self, text: str) -> Any:
+        """Return the value of a field of a form, None for an empty one."""
+        if self.kind == STRINGS:
+            # Not splitlines: a dataid may have characters that it takes for the end of a line.
+            return [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()] or None
+        return self.parse(text) if text.strip() else None
+
     def check(self, value: Any) -> Any:
         """Return a value of a body; BadInput says what it should be."""
+        if self.kind == INTEGER and isinstance(value, float) and value.is_integer():
+            value = int(value)  # JSON has one kind of number
         wrong = _CHECKS[self.kind](self, value)
         if wrong:
             raise BadInput(f"{self.name} must be {wrong}, got {_shown(value)}.")
         return value
+
+
+@record
+class Body:
+    """The fields of a body; `ways` are the groups of fields of which a request has exactly one, whole."""
+
+    fields: tuple[Field, ...]
+    ways: tuple[tuple[str, ...], ...] = ()
+    may_choose_none: bool = False
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Its JSON Schema."""
+        properties = {field.name: field.schema | {"description": field.text} for field in self.fields}
+        found: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+        if required := [field.name for field in self.fields if field.required]:
+            found["required"] = required
+        if self.ways:
+            none = [self._without_others(())] if self.may_choose_none else []
+            found["oneOf"] = [{"required": list(way)} | self._without_others(way) for way in self.ways] + none
+        return found
+
+    def _without_others(self, way: tuple[str, ...]) -> dict[str, Any]:
+        others = [name for other in self.ways if other != way for name in other]
+        return {"not": {"anyOf": [{"required": [name]} for name in others]}}
+
+    def read(self, given: Any) -> dict[str, Any]:
+        """Return the fields of a request by name, with defaults; BadInput for an unknown or wrong one."""
+        if not isinstance(given, dict):
+            raise BadInput(f"The body must be a JSON object, got {_shown(given)}.")
+        known = {field.name: field for field in self.fields}
+        for name in given:
+            if name not in known:
+                raise unknown_field("field", name, known)
+        found = {name: known[name].check(value) for name, value in given.items()}
+        self._check_ways(found)
+        return _with_defaults(self.fields, found, "field")
+
+    def read_form(self, given: Iterable[tuple[str, str]]) -> dict[str, Any]:
+        """Return the fields of a form by name: an empty one is not given, a list has an item per line."""
+        known = {field.name: field for field in self.fields}
+        found: dict[str, Any] = {}
+        for name, text in given:
+            value = known[name].parse_form(text) if name in known else text  # `read` refuses it
+            found |= {} if value is None else {name: value}
+        return self.read(found)
+
+    def _check_ways(self, found: Mapping[str, Any]) -> None:
+        begun = [way for way in self.ways if any(name in found for name in way)]
+        if not begun and (self.may_choose_none or not self.ways):
+            return
+        if len(begun) != 1:
+            raise BadInput(f"Select in one way: {', or '.join([' and '.join(way) for way in self.ways])}.")
+        if missing := [name for name in begun[0] if name not in found]:
+            raise BadInput(f"No field {missing[0]} given; {' and '.join(begun[0])} go together.")
 
 
 def _wrong_string(field: Field, value: Any) -> str:
@@ -113,33 +177,6 @@ def read_parameters(fields: Sequence[Field], given: Iterable[tuple[str, str]]) -
             raise BadInput(f"Parameter {name} is given twice. Give it once.")
         found[name] = known[name].parse(text)
     return _with_defaults(fields, found, "parameter")
-
-
-def read_body(fields: Sequence[Field], given: Any) -> dict[str, Any]:
-    """Return the fields of a body by name, with defaults; BadInput for an unknown or wrong one."""
-    if not isinstance(given, dict):
-        raise BadInput(f"The body must be a JSON object, got {_shown(given)}.")
-    known = {field.name: field for field in fields}
-    for name in given:
-        if name not in known:
-            raise unknown_field("field", name, known)
-    found = {name: known[name].check(value) for name, value in given.items()}
-    return _with_defaults(fields, found, "field")
-
-
-def read_form(fields: Sequence[Field], given: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Return the fields of a form by name: an empty one counts as not given, a list has an item per line."""
-    known = {field.name: field for field in fields}
-    found: dict[str, Any] = {}
-    for name, text in given:
-        if name not in known:
-            raise unknown_field("field", name, known)
-        if known[name].kind == STRINGS:
-            items = [line for line in text.splitlines() if line.strip()]
-            found |= {name: known[name].check(items)} if items else {}
-        elif text.strip():
-            found[name] = known[name].parse(text)
-    return _with_defaults(fields, found, "field")
 
 
 def _with_defaults(fields: Sequence[Field], found: dict[str, Any], what: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dataflow.api.admission import Permission
 from dataflow.api.fields import Field
-from dataflow.api.idempotency import LONGEST_KEY
+from dataflow.api.idempotency import KEY_PATTERN, LONGEST_KEY
 from dataflow.api.route import Route
 from dataflow.api.shapes import shape, texts
 
@@ -17,7 +17,7 @@ KEY = {
     "name": "Idempotency-Key",
     "in": "header",
     "description": "Makes the request safe to send twice: the second gets the answer of the first.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[!-~]+$"},
+    "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": KEY_PATTERN},
 }
 
 
@@ -72,21 +72,15 @@ def _operation(route: Route) -> dict[str, Any]:
     if route.permission is Permission.PUBLIC:
         found["security"] = []
     if route.body is not None:
-        required = any(field.required for field in route.body)
-        found["requestBody"] = {"required": required, "content": _json(_body(route.body))}
+        schema = route.body.schema
+        required = "required" in schema or ("oneOf" in schema and not route.body.may_choose_none)
+        found["requestBody"] = {"required": required, "content": _json(schema)}
     return found
 
 
 def _parameter(field: Field, place: str) -> dict[str, Any]:
     head = {"name": field.name, "in": place, "description": field.text}
     return head | {"required": field.required, "schema": field.schema}
-
-
-def _body(fields: Sequence[Field]) -> dict[str, Any]:
-    properties = {field.name: field.schema | {"description": field.text} for field in fields}
-    found: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
-    required = [field.name for field in fields if field.required]
-    return found | ({"required": required} if required else {})
 
 
 def _json(schema: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from dataflow.api.fields import INTEGER, STRING, Field
+from dataflow.api.fields import INTEGER, STRING, Body, Field
 from dataflow.model.record import record
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Route:
     handler: Callable[[Call], Any]
     answer: Mapping[str, Any]
     query: tuple[Field, ...] = ()
-    body: tuple[Field, ...] | None = None
+    body: Body | None = None
     is_bulk: bool = False  # takes an Idempotency-Key
     needs_store: bool = True
     is_stream: bool = False  # answers with server-sent events

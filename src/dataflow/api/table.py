@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from dataflow.api.route import Route
-from dataflow.api.routes import dataset_actions, datasets, job_actions, jobs, operations, runs, server
+from dataflow.api.routes import (
+    dataset_actions,
+    datasets,
+    job_actions,
+    jobs,
+    operations,
+    pipelines,
+    runs,
+    server,
+)
 
 ROUTES: tuple[Route, ...] = (
     *server.ROUTES,
@@ -13,4 +22,5 @@ ROUTES: tuple[Route, ...] = (
     *job_actions.ROUTES,
     *runs.ROUTES,
     *operations.ROUTES,
+    *pipelines.ROUTES,
 )

@@ -49,9 +49,12 @@ def lineage(args: argparse.Namespace, context: Context) -> None:
     if args.columns:
         if args.dataid is not None:
             raise UsageError("--columns is about a dataset: leave out the dataid.")
-        from dataflow.cli.lineage_columns import trace_columns  # start-up: loads the pipelines
+        from dataflow.cli.pipeline_settings import load_catalog  # start-up: loads the pipelines
 
-        found = trace_columns(context, args.dataset, directions, args.depth)
+        catalog = load_catalog(context)
+        from dataflow.pipelines.show.columns import trace_columns
+
+        found = trace_columns(catalog, args.dataset, directions, args.depth)
     elif args.dataid is not None:
         found = trace_chunk(context.store, args.dataset, args.dataid, directions, args.depth)
     else:

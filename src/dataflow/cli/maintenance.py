@@ -12,10 +12,11 @@ from dataflow.cli.context import Context
 from dataflow.cli.layout import PROSE, make_columns
 from dataflow.cli.options import Commands, add_switches
 from dataflow.cli.output import show_object
-from dataflow.cli.pipeline_settings import get_settings, installed_packages
+from dataflow.cli.pipeline_settings import get_settings
 from dataflow.cli.progress import Progress
 from dataflow.cli.tables import show_rows
 from dataflow.config.durations import parse_option
+from dataflow.config.packages import installed_packages
 from dataflow.errors import BadInput, DataFlowError, SchemaMismatch, StoreMissing, UsageError
 from dataflow.model.record import pick, replace
 from dataflow.model.url_text import masked_url

@@ -14,8 +14,6 @@ from dataflow.cli.pipeline_settings import get_settings, load_catalog
 from dataflow.cli.runjob import add_option, check_choice, make_request, parser
 from dataflow.config.project import get_working_dir, no_project
 from dataflow.errors import ConfigError, LeaseLost, TimedOut, UsageError
-from dataflow.model.record import pick
-from dataflow.model.records import VIEW
 from dataflow.runjob.report import explain_nothing
 from dataflow.runjob.request import JobRequest
 
@@ -23,8 +21,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-    from dataflow.pipelines.declare.catalog import Catalog, Definition
-    from dataflow.pipelines.declare.settings import PipelineSettings
 
 TAKEN = ("command", "drain", "streams", "dataid", "dry_run", "store", "quiet", "waiting_exit_code", "timeout")
 """The options of RunJob that apply to a pipeline."""
@@ -49,8 +45,9 @@ def list_pipelines(args: argparse.Namespace, context: Context) -> int:
     from dataflow.cli.tables import show_rows
 
     catalog, settings = load_catalog(context), get_settings(context)
-    rows = [_row(definition, catalog, settings) for definition in catalog.definitions.values()]
-    rows = settings.secrets.redact_all(rows)
+    from dataflow.pipelines.show.description import list_briefly
+
+    rows = list_briefly(catalog, settings)
     columns = make_columns(
         pipeline=0, kind=4, dataset=1, target=5, schedule=2, start=6, end=7, note=(3, PROSE)
     )
@@ -163,17 +160,3 @@ def _refuse_options(given: argparse.Namespace, known: argparse.ArgumentParser, n
             f"{action.option_strings[0]} is only for scripts, and {name} is a pipeline. "
             "See: dataflow pipeline run --help"
         )
-
-
-def _row(definition: Definition, catalog: Catalog, settings: PipelineSettings) -> dict[str, object]:
-    from dataflow.pipelines.register.pipeline_jobs import find_misplaced
-    from dataflow.pipelines.show.description import over_note
-
-    timing, flaw = definition.timing, find_misplaced(catalog.list_needed(definition), settings)
-    if not flaw and definition.kind == VIEW:
-        from dataflow.pipelines.run.view_trial import find_flaw  # start-up: only views are of SQL
-
-        flaw = find_flaw(definition, catalog, settings)
-    note = f"can never run: {flaw}" if flaw else over_note(definition)
-    row = {"pipeline": definition.job} | pick(definition, "kind", "dataset", "target")
-    return row | pick(timing, "schedule", "start", "end") | {"note": note}

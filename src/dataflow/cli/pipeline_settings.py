@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
-from dataflow.errors import ConfigError
+from dataflow.config.packages import installed_packages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dataflow.cli.context import Context
     from dataflow.pipelines.declare.catalog import Catalog
     from dataflow.pipelines.declare.settings import PipelineSettings
-
-
-@contextmanager
-def installed_packages(what: str) -> Iterator[None]:
-    """Import packages of pipelines; ConfigError says what needs them if they are not installed."""
-    try:
-        yield
-    except ImportError as error:
-        raise ConfigError(
-            f"{what} need{'s' * (not what.endswith('s'))} packages that are not installed ({error}). "
-            "Install them: pip install '.[spark]' in the DataFlow checkout"
-        ) from error
 
 
 def load_catalog(context: Context) -> Catalog:

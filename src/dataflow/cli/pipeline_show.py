@@ -76,6 +76,7 @@ def plan_pipeline(args: argparse.Namespace, context: Context) -> None:
     its table, its first request. Changes nothing.
     """
     definition, facilities, outlook = _look_ahead(args, context)
+    from dataflow.pipelines.show.plan import describe_outlook
     from dataflow.pipelines.show.statements import describe_interval
 
     secrets = facilities.settings.secrets
@@ -83,9 +84,7 @@ def plan_pipeline(args: argparse.Namespace, context: Context) -> None:
         detail = describe_interval(outlook.plan, facilities) if outlook.plan else None
     detail = secrets.redact_all(detail)
     if args.json:
-        intervals = [pick(one, "dataid", "state", "why") for one in outlook.intervals]
-        head = {"pipeline": definition.job, "dataset": definition.dataset, "counts": outlook.counts}
-        show_object(head | {"intervals": intervals, "interval": detail}, True)
+        show_object(describe_outlook(definition, outlook, detail), True)
         return
     _print_outlook(definition, outlook, args.wide)
     if args.dataid is None:

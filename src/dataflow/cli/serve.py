@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataflow.cli.options import Commands, whole
-from dataflow.errors import ConfigError, UsageError
+from dataflow.config.packages import installed_packages
+from dataflow.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,21 +30,21 @@ def serve_project(args: argparse.Namespace, context: Context) -> None:
     """
     if not 0 <= args.port <= 65535:
         raise UsageError(f"--port must be a number from 0 to 65535, got {args.port}.")
-    try:
+    with installed_packages("The server", "web"):
         from dataflow.api.project import Project
         from dataflow.api.server import serve
         from dataflow.web.pages import PAGES
-    except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"The server needs packages that are not installed ({error}). "
-            "Install them: pip install '.[web]' in the DataFlow checkout"
-        ) from error
     from dataflow.cli.main import version
     from dataflow.secrets.known import KnownSecrets
+    from dataflow.secrets.passphrase import get_passphrase
 
-    store = context.store
-    secrets = KnownSecrets(*context.list_secrets(), context.config.passkey)
-    project = Project(context.config, context.environ, version(), store, context.passphrase, secrets)
+    config, store = context.config, context.store
+    secrets = KnownSecrets(*context.list_secrets(), config.passkey)
+
+    def passphrase() -> str:  # no request waits for somebody at the terminal
+        return get_passphrase(config.passkey, config.passkey_file, None)
+
+    project = Project(config, context.environ, version(), store, passphrase, secrets)
 
     def announce(url: str) -> None:
         print(url, flush=True)

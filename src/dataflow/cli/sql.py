@@ -9,8 +9,9 @@ from contextlib import ExitStack, contextmanager
 from dataflow.actions.next_commands import shell
 from dataflow.cli.layout import CELL, Column
 from dataflow.cli.options import Commands, count
-from dataflow.cli.pipeline_settings import get_settings, installed_packages
+from dataflow.cli.pipeline_settings import get_settings
 from dataflow.cli.tables import data_columns, show_rows
+from dataflow.config.packages import installed_packages
 from dataflow.errors import BadInput
 from dataflow.model.url_text import without_secrets
 from dataflow.private_files import STATE_FOLDER, make_private_folder

@@ -8,8 +8,8 @@ from dataflow.actions.versions import list_versions, roll_back
 from dataflow.cli.layout import TIME, make_columns
 from dataflow.cli.options import Commands, add_switches, count
 from dataflow.cli.output import to_json
-from dataflow.cli.pipeline_settings import installed_packages
 from dataflow.cli.tables import show_rows
+from dataflow.config.packages import installed_packages
 from dataflow.errors import Conflict
 from dataflow.model.record import pick
 from dataflow.model.wording import counted

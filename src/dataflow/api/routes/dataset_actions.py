@@ -12,18 +12,17 @@ from dataflow.actions.names import get_dataset
 from dataflow.actions.versions import roll_back
 from dataflow.api.admission import Permission
 from dataflow.api.bulk import (
-    FIELDS,
     RESULT,
     SAMPLE,
     WHY,
     act_on_each,
     as_whole,
-    check_ways,
     list_range,
     preview,
     refuse_unexpected,
+    selecting,
 )
-from dataflow.api.fields import BOOLEAN, INTEGER, Field
+from dataflow.api.fields import BOOLEAN, INTEGER, Body, Field
 from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.routes.datasets import ONE_DATAID
 from dataflow.api.shapes import many, shape, spell
@@ -60,7 +59,6 @@ def withdraw_chunks(call: Call) -> Any:
 def _act(call: Call, act: Callable[[Sequence[str]], int]) -> Any:
     """Do something to the chunks of a request, or check that it may be done."""
     body = call.body
-    check_ways(body)
     _, dataset = get_dataset(call.store, call.path["dataset"])
     grain, timezone = Grain(dataset.grain), dataset.timezone
 
@@ -79,7 +77,6 @@ def _act(call: Call, act: Callable[[Sequence[str]], int]) -> Any:
 def invalidate_chunks(call: Call) -> Any:
     """Withdraw wrong chunks and redo what was made from them; all or none, since their results overlap."""
     body, name = call.body, call.path["dataset"]
-    check_ways(body)
     if body["dataids"] is not None:
         found = find_wrong(call.store, name, body["dataids"])
     else:
@@ -102,20 +99,24 @@ def roll_back_chunk(call: Call) -> Any:
     return as_dict(roll_back(call.store, chunk, call.body["version"], folder, why))
 
 
-def _route(word: str, summary: str, handler: Callable[[Call], Any], answer: Any, *fields: Field) -> Route:
+def _route(word: str, summary: str, handler: Callable[[Call], Any], answer: Any, body: Body) -> Route:
     path = f"{PREFIX}/datasets/{{dataset}}/{word}"
     is_bulk = answer is not ROLLED_BACK
-    return Route("POST", path, Permission.OPERATE, summary, handler, answer, body=fields, is_bulk=is_bulk)
+    return Route("POST", path, Permission.OPERATE, summary, handler, answer, body=body, is_bulk=is_bulk)
 
 
 ROUTES = (
-    _route("ready", "Make chunks ready", ready_chunks, RESULT, AGAIN, *FIELDS),
-    _route("withdraw", "Withdraw published chunks", withdraw_chunks, RESULT, *FIELDS),
+    _route("ready", "Make chunks ready", ready_chunks, RESULT, selecting(AGAIN)),
+    _route("withdraw", "Withdraw published chunks", withdraw_chunks, RESULT, selecting()),
     _route(
-        "invalidate", "Withdraw wrong chunks and redo their results", invalidate_chunks, INVALIDATION, *FIELDS
+        "invalidate",
+        "Withdraw wrong chunks and redo their results",
+        invalidate_chunks,
+        INVALIDATION,
+        selecting(),
     ),
     _route(
         *("rollback", "Publish an older version of a chunk again", roll_back_chunk, ROLLED_BACK),
-        *(ONE_DATAID, VERSION, WHY),
+        Body((ONE_DATAID, VERSION, WHY)),
     ),
 )

@@ -11,17 +11,16 @@ from dataflow.actions.interventions import MARKS, accept, hold, mark, release, r
 from dataflow.actions.selection import Selection, batches_of_work, count_selected, refuse_running
 from dataflow.api.admission import Permission
 from dataflow.api.bulk import (
-    FIELDS,
     RESULT,
     SAMPLE,
     WHY,
     act_on_each,
     as_whole,
-    check_ways,
     preview,
     refuse_unexpected,
+    selecting,
 )
-from dataflow.api.fields import INTEGER, STRING, Field
+from dataflow.api.fields import INTEGER, STRING, Body, Field
 from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.routes.datasets import ONE_DATAID
 from dataflow.api.routes.jobs import get_job
@@ -29,6 +28,7 @@ from dataflow.api.shapes import shape
 from dataflow.model.records import Plan
 from dataflow.model.status import WorkState
 
+WHOLE = selecting(may_choose_none=True)  # none: the whole job
 STATE = Field("state", STRING, "all work in this state", choices=(WorkState.FAILED, WorkState.INVALID))
 CHANGED = shape(job="text", changed="yes")
 SCALED = shape(job="text", max_running="number", before="number")
@@ -39,7 +39,6 @@ Move = Callable[[Selection], int]
 
 
 def resubmit_work(call: Call) -> Any:
-    check_ways(call.body, extra="state")
     plan, why = get_job(call), call.body["why"]
     return _act(
         call, plan, lambda selection: resubmit(call.store, plan, selection, why), refuses_running=True
@@ -47,7 +46,6 @@ def resubmit_work(call: Call) -> Any:
 
 
 def accept_results(call: Call) -> Any:
-    check_ways(call.body)
     plan, why = get_job(call), call.body["why"]
     return _act(call, plan, lambda selection: accept(call.store, plan, selection, why))
 
@@ -62,7 +60,7 @@ def release_work(call: Call) -> Any:
 
 def _move_hold(call: Call, move: Callable[..., int]) -> Any:
     plan, why = get_job(call), call.body["why"]
-    if check_ways(call.body, may_be_none=True):
+    if call.body["dataids"] is not None or call.body["from"] is not None:
         return _act(call, plan, lambda selection: move(call.store, plan, selection, why))
     if call.body["preview"]:
         return preview(None)
@@ -112,21 +110,21 @@ def mark_work(call: Call) -> Any:
     return {"job": plan.job.name, "dataid": dataid, "status": status, "before": before}
 
 
-def _route(word: str, summary: str, handler: Callable[[Call], Any], answer: Any, *fields: Field) -> Route:
+def _route(word: str, summary: str, handler: Callable[[Call], Any], answer: Any, body: Body) -> Route:
     path = f"{PREFIX}/jobs/{{job}}/{word}"
     is_bulk = answer is RESULT
-    return Route("POST", path, Permission.OPERATE, summary, handler, answer, body=fields, is_bulk=is_bulk)
+    return Route("POST", path, Permission.OPERATE, summary, handler, answer, body=body, is_bulk=is_bulk)
 
 
 _LIMIT = Field("max_running", INTEGER, "runs at a time; 0: no limit", required=True, most=LARGEST)
 _STATUS = Field("status", STRING, "new status", required=True, choices=tuple(map(str, MARKS)))
 ROUTES = (
-    _route("resubmit", "Have work done again", resubmit_work, RESULT, STATE, *FIELDS),
-    _route("accept", "Keep stale results as they are", accept_results, RESULT, *FIELDS),
-    _route("hold", "Block claims of a job or of some of its work", hold_work, RESULT, *FIELDS),
-    _route("release", "End a hold of a job or of some of its work", release_work, RESULT, *FIELDS),
-    _route("pause", "Start no more work of a job", pause_job, CHANGED, WHY),
-    _route("resume", "End the pause of a job", resume_job, CHANGED, WHY),
-    _route("scale", "Set how many runs of a job may be at work", scale_job, SCALED, _LIMIT, WHY),
-    _route("mark", "Set the status of work", mark_work, MARKED, ONE_DATAID, _STATUS, WHY),
+    _route("resubmit", "Have work done again", resubmit_work, RESULT, selecting(STATE)),
+    _route("accept", "Keep stale results as they are", accept_results, RESULT, selecting()),
+    _route("hold", "Block claims of a job or of some of its work", hold_work, RESULT, WHOLE),
+    _route("release", "End a hold of a job or of some of its work", release_work, RESULT, WHOLE),
+    _route("pause", "Start no more work of a job", pause_job, CHANGED, Body((WHY,))),
+    _route("resume", "End the pause of a job", resume_job, CHANGED, Body((WHY,))),
+    _route("scale", "Set how many runs of a job may be at work", scale_job, SCALED, Body((_LIMIT, WHY))),
+    _route("mark", "Set the status of work", mark_work, MARKED, Body((ONE_DATAID, _STATUS, WHY))),
 )

@@ -10,7 +10,7 @@ from dataflow.actions.descriptions import describe_incident, describe_pool, desc
 from dataflow.actions.workers import list_live
 from dataflow.api.admission import Permission
 from dataflow.api.bulk import WHY
-from dataflow.api.fields import BOOLEAN, Field
+from dataflow.api.fields import BOOLEAN, Body, Field
 from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.shapes import many, shape, texts
 from dataflow.model.worker_rows import WorkerRow
@@ -82,15 +82,15 @@ ROUTES = (
         *("POST", f"{PREFIX}/incidents/{{incident}}/ack", Permission.OPERATE, "Silence an incident"),
         acknowledge,
         ACKNOWLEDGED,
-        body=(WHY,),
+        body=Body((WHY,)),
     ),
     Route("GET", f"{PREFIX}/pools", Permission.READ, "List pools and who uses them", show_pools, many(POOL)),
     Route(
         *("POST", f"{PREFIX}/pause", Permission.OPERATE, "Start no more work of any job", pause, CHANGED),
-        body=(WHY,),
+        body=Body((WHY,)),
     ),
     Route(
         *("POST", f"{PREFIX}/resume", Permission.OPERATE, "End the pause of everything", resume, CHANGED),
-        body=(WHY,),
+        body=Body((WHY,)),
     ),
 )

@@ -9,7 +9,7 @@ from dataflow.actions.interventions import cancel
 from dataflow.actions.names import find_plan, get_dataset, get_plan, get_run
 from dataflow.api.admission import Permission
 from dataflow.api.bulk import WHY
-from dataflow.api.fields import INTEGER, STRING, Field
+from dataflow.api.fields import INTEGER, STRING, Body, Field
 from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.routes.datasets import DATAID, MOST_ROWS
 from dataflow.api.shapes import many, shape, texts
@@ -95,7 +95,7 @@ ROUTES = (
     Route(
         *("POST", f"{_ONE}/cancel", Permission.OPERATE, "Revoke a run and stop its process", cancel_run),
         CANCELLED,
-        body=(WHY,),
+        body=Body((WHY,)),
     ),
     Route(
         *("GET", f"{PREFIX}/journal", Permission.READ, "List every change, newest first", list_journal),

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.errors import FetchError
-from dataflow.model.record import as_dict
+from dataflow.model.record import as_dict, pick
 from dataflow.model.records import DATASET, PYTHON, VIEW
 from dataflow.model.url_text import masked_url
-from dataflow.pipelines.declare.catalog import Definition
+from dataflow.pipelines.declare.catalog import Catalog, Definition
 from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
 from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.declare.sources import Auth, Files, Http, TableSource
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.authentication import NOBODY
 from dataflow.pipelines.fetch.proxies import parse_proxy
+from dataflow.pipelines.register.pipeline_jobs import find_misplaced
+from dataflow.pipelines.run.view_trial import find_flaw
 from dataflow.pipelines.show.statements import changed_fields, describe_checks, describe_pages
 
 AUTH_PARTS = ("name_variable", "secret_variable", "algorithm_variable")
@@ -33,6 +35,22 @@ def describe(definition: Definition, settings: PipelineSettings) -> dict[str, An
     schedule = as_dict(definition.timing) | {"is_over": definition.timing.is_over}
     own: dict[str, Any] = _OWN[definition.kind](definition)
     return head | own | {"target": target, "schedule": schedule, "checks": checks, "place": definition.place}
+
+
+def list_briefly(catalog: Catalog, settings: PipelineSettings) -> list[dict[str, Any]]:
+    """All pipelines of a project in one line each, without secrets."""
+    rows = [_briefly(definition, catalog, settings) for definition in catalog.definitions.values()]
+    found: list[dict[str, Any]] = settings.secrets.redact_all(rows)
+    return found
+
+
+def _briefly(definition: Definition, catalog: Catalog, settings: PipelineSettings) -> dict[str, Any]:
+    timing, flaw = definition.timing, find_misplaced(catalog.list_needed(definition), settings)
+    if not flaw and definition.kind == VIEW:
+        flaw = find_flaw(definition, catalog, settings)
+    note = f"can never run: {flaw}" if flaw else over_note(definition)
+    row = {"pipeline": definition.job} | pick(definition, "kind", "dataset", "target")
+    return row | pick(timing, "schedule", "start", "end") | {"note": note}
 
 
 def over_note(definition: Definition) -> str:

@@ -6,6 +6,7 @@ Nothing here, or in what it calls, changes the store or contacts a source or tar
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from dataflow.actions.calendar import add_due_intervals
 from dataflow.actions.locations import absolute_place
@@ -15,7 +16,7 @@ from dataflow.actions.refusals import list_input_chunks
 from dataflow.actions.why import why
 from dataflow.actions.work_case import WorkCase
 from dataflow.config.settings import Config
-from dataflow.model.record import record
+from dataflow.model.record import pick, record
 from dataflow.model.records import Plan, PlanInput
 from dataflow.model.status import WorkState
 from dataflow.pipelines.declare.catalog import Catalog, Definition
@@ -78,6 +79,13 @@ def look_ahead(store: Store, definition: Definition, scene: Scene, dataid: str |
 
     found: Outlook = store.rehearse(look)
     return found
+
+
+def describe_outlook(definition: Definition, outlook: Outlook, detail: Any) -> dict[str, Any]:
+    """What would run, and what one interval would do, as JSON."""
+    intervals = [pick(one, "dataid", "state", "why") for one in outlook.intervals]
+    head = {"pipeline": definition.job, "dataset": definition.dataset, "counts": outlook.counts}
+    return head | {"intervals": intervals, "interval": detail}
 
 
 def _outlook(store: Store, definition: Definition, plan: Plan, scene: Scene, called: str | None) -> Outlook:
