@@ -9,6 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dataflow.model.records import Plan
+
 
 @record
 class BadGroup:
@@ -86,6 +88,19 @@ class DueNext:
 
 
 @record
+class RunResult:
+    """The run that made the result of one dataid, and how many rows it has."""
+
+    dataid: str
+    run_id: int
+    attempt: int
+    outcome: str
+    started_at: str
+    ended_at: str | None
+    rows: int | None
+
+
+@record
 class _RunStart:
     run_id: int
     started_at: float
@@ -94,9 +109,21 @@ class _RunStart:
 class AttentionReads(Reads):
     """Reads for people who watch."""
 
-    def list_bad_groups(self, most: int) -> list[BadGroup]:
-        """Return the FAILED and INVALID work of all jobs by reason, the most first."""
-        return self._list(BadGroup, "attention.bad_endings", most=most)
+    def list_bad_groups(self, most: int, job: str = "") -> list[BadGroup]:
+        """Return the FAILED and INVALID work of all jobs, or of one, by reason, the most first."""
+        return self._list(BadGroup, "attention.bad_endings", most=most, job=job)
+
+    def list_last_results(self, plan: Plan, most: int) -> list[RunResult]:
+        """Return the runs of a job's last dataids, last first; those that made its first output, if any."""
+        if plan.outputs:
+            return self._list(
+                RunResult, "attention.last_results", dataset_id=plan.outputs[0].dataset_id, most=most
+            )
+        return self._list(RunResult, "attention.last_runs", job_id=plan.job_id, most=most)
+
+    def count_retrying(self, job_id: int) -> int:
+        """Count a job's work that failed and is tried again after a wait."""
+        return int(self._get("attention.count_retrying", job_id=job_id))
 
     def list_refused_groups(self, most: int) -> list[RefusedGroup]:
         """Return work of all jobs that was handed back, by reason."""

@@ -305,11 +305,13 @@ class WorkCounter:
 def _named(tx: Transaction, source: Source, tally: Tally, names: dict[str, str]) -> list[StatusCount]:
     """Return the parts that have any chunks, with the dataids of their first and last."""
     wanted = sorted({*tally.first.values(), *tally.last.values()} - names.keys())
-    names |= dict(tx.rows("grid.chunk_names", dataset_id=source.dataset_id, **tx.names(wanted)))
+    rows = tx.rows("grid.chunk_names", dataset_id=source.dataset_id, **tx.names(wanted))
+    names |= {key: dataid for key, dataid in rows if dataid is not None}
     for stratum in source.strata:
         wanted = [key for key in wanted if key not in names]
         if wanted:
-            names |= dict(tx.rows("grid.work_names", **source.of(stratum), **tx.names(wanted)))
+            rows = tx.rows("grid.work_names", **source.of(stratum), **tx.names(wanted))
+            names |= {key: dataid for key, dataid in rows if dataid is not None}
     return [
         StatusCount(low, names[tally.first[low]], names[tally.last[low]], tally.counts(low))
         for low in tally.lows

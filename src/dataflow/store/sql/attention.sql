@@ -3,6 +3,7 @@
 SELECT j.name, min(w.dataid), w.state, w.quarantined AND w.state = 'FAILED', w.reason, count(*) AS works, min(w.modified_at)
 FROM job j CROSS JOIN work w
 WHERE w.job_id = j.job_id AND w.state IN ('FAILED', 'INVALID') AND w.state <> 'DONE' AND w.state <> 'RUNNING'
+  AND (:job = '' OR j.name = :job)
 GROUP BY j.name, w.state, w.quarantined AND w.state = 'FAILED', w.reason
 ORDER BY works DESC LIMIT :most
 
@@ -66,3 +67,22 @@ JOIN job_input i ON i.dataset_id = c.dataset_id
 JOIN job j ON j.job_id = i.job_id
 WHERE c.due_at > $now_seconds
 ORDER BY c.due_at, j.name LIMIT :most
+
+-- name: last_results
+-- The last chunks of an output in order, with the runs that made them.
+SELECT c.dataid, r.run_id, r.attempt, r.outcome, r.started_at, r.ended_at, c.row_count
+FROM chunk c JOIN run r ON r.run_id = c.run_id
+WHERE c.dataset_id = :dataset_id
+ORDER BY c.dataset_id DESC, c.sort_key DESC LIMIT :most
+
+-- name: last_runs
+-- The last run of each of a job's last works, for a job without outputs.
+SELECT w.dataid, r.run_id, r.attempt, r.outcome, r.started_at, r.ended_at, NULL
+FROM work w JOIN run r ON r.run_id = w.run_id
+WHERE w.job_id = :job_id
+ORDER BY w.job_id DESC, w.dataid DESC LIMIT :most
+
+-- name: count_retrying
+-- Work that failed and is tried again after a wait.
+SELECT count(*) FROM work
+WHERE job_id = :job_id AND not_before IS NOT NULL AND state = 'WAITING' AND attempts > 0

@@ -3,10 +3,11 @@
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY
 
 -- name: by_index
--- Every search below is of an index in its own order. PostgreSQL would sort a million rows instead while it has no
--- statistics about them, after a large fill (PostgreSQL only).
+-- Every search below is of an index in its own order, or of one entry. While PostgreSQL has no statistics about a million
+-- rows, after a large fill, it would sort or hash them all instead (PostgreSQL only).
 SELECT set_config('enable_sort', 'off', TRUE), set_config('enable_bitmapscan', 'off', TRUE),
-       set_config('enable_seqscan', 'off', TRUE), set_config('jit', 'off', TRUE)
+       set_config('enable_seqscan', 'off', TRUE), set_config('enable_hashjoin', 'off', TRUE),
+       set_config('enable_mergejoin', 'off', TRUE), set_config('jit', 'off', TRUE)
 
 -- name: producer
 -- The job that produces a dataset, whether it is on hold, and whether its done work may lack chunks there.
@@ -173,11 +174,11 @@ WHERE w.job_id = :job_id AND w.state = 'DONE' AND w.sort_key >= :first AND w.sor
   AND NOT EXISTS (SELECT 1 FROM chunk c WHERE c.dataset_id = :dataset_id AND c.dataid = w.dataid)
 
 -- name: chunk_names
--- The dataids at some places in order.
-SELECT c.sort_key, c.dataid FROM $names CROSS JOIN chunk c WHERE c.dataset_id = :dataset_id AND c.sort_key = ids.id
+-- The dataids at some places in order; NULL where there is none. Among the columns, as above.
+SELECT ids.id, (SELECT c.dataid FROM chunk c WHERE c.dataset_id = :dataset_id AND c.sort_key = ids.id) FROM $names
 
 -- name: work_names
-SELECT w.sort_key, w.dataid FROM $names CROSS JOIN work w WHERE $one_stratum AND w.sort_key = ids.id
+SELECT ids.id, (SELECT w.dataid FROM work w WHERE $one_stratum AND w.sort_key = ids.id) FROM $names
 
 -- name: next_chunks
 -- The next chunks in order after a place, as in all queries below.
@@ -200,8 +201,15 @@ WHERE $resubmitted AND w.sort_key > :after ORDER BY w.job_id, w.hold, w.sort_key
 
 -- name: rows
 -- Some chunks with the status people see, as in chunk_status and reading.chunks: a search for each, where the view would
--- read all work and all chunks.
-SELECT d.name, batch.dataid,
+-- read all work and all chunks. Found by their ids, as PostgreSQL without statistics would read all chunks here, too.
+WITH known AS MATERIALIZED (
+    SELECT batch.dataid,
+           (SELECT c.chunk_id FROM chunk c WHERE c.dataset_id = :dataset_id AND c.dataid = batch.dataid) AS chunk_id,
+           (SELECT w.work_id FROM work w
+            WHERE w.job_id = (SELECT o.job_id FROM job_output o WHERE o.dataset_id = :dataset_id)
+              AND w.dataid = batch.dataid) AS work_id
+    FROM $batch)
+SELECT d.name, known.dataid,
        CASE
            WHEN w.state IN ('RUNNING', 'FAILED', 'INVALID') THEN w.state
            WHEN w.state IN ('WAITING', 'CLAIMABLE') AND (w.hold OR j.hold) THEN 'HOLD'
@@ -213,14 +221,13 @@ SELECT d.name, batch.dataid,
        coalesce(c.version, 0),
        CASE WHEN c.chunk_id IS NULL OR w.modified_at > c.modified_at THEN w.modified_at ELSE c.modified_at END,
        coalesce(c.location, ''), c.chunk_id, coalesce(r.lacked, 0)
-FROM $batch
+FROM known
 CROSS JOIN dataset d
-LEFT JOIN job_output o ON o.dataset_id = d.dataset_id
-LEFT JOIN job j ON j.job_id = o.job_id
-LEFT JOIN chunk c ON c.dataset_id = d.dataset_id AND c.dataid = batch.dataid
-LEFT JOIN work w ON w.job_id = o.job_id AND w.dataid = batch.dataid
+LEFT JOIN chunk c ON c.chunk_id = known.chunk_id
+LEFT JOIN work w ON w.work_id = known.work_id
+LEFT JOIN job j ON j.job_id = w.job_id
 LEFT JOIN run r ON r.run_id = c.run_id
-WHERE d.dataset_id = :dataset_id AND (c.chunk_id IS NOT NULL OR w.work_id IS NOT NULL)
+WHERE d.dataset_id = :dataset_id AND (known.chunk_id IS NOT NULL OR known.work_id IS NOT NULL)
 
 -- name: readers
 -- Which live runs read some chunks.

@@ -21,3 +21,15 @@ WHERE EXISTS (SELECT 1 FROM work w
               WHERE w.job_id = o.job_id AND w.state = 'DONE'
                 AND NOT EXISTS (SELECT 1 FROM chunk c WHERE c.dataset_id = o.dataset_id AND c.dataid = w.dataid))
 ON CONFLICT DO NOTHING;
+
+-- How many runs of each job had each outcome, up to the run that meta names, also those that were purged since; and the
+-- runs up to there that had not ended.
+CREATE TABLE IF NOT EXISTS run_tally (
+    job text NOT NULL,
+    outcome text NOT NULL,
+    runs bigint NOT NULL,
+    last_at $time NOT NULL,
+    PRIMARY KEY (job, outcome)
+);
+CREATE TABLE IF NOT EXISTS run_untallied (run_id bigint NOT NULL PRIMARY KEY);
+INSERT INTO meta (key, value) VALUES ('tallied', '0') ON CONFLICT DO NOTHING;
