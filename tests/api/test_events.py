@@ -50,18 +50,17 @@ def test_a_change_by_anybody_is_told_to_every_page(served: Served) -> None:
 def test_open_pages_share_one_thread_and_one_connection(sqlite_served: Served) -> None:
     process = psutil.Process(sqlite_served.process.pid)
     with ExitStack() as stack:
-        client = stack.enter_context(
-            httpx.Client(
-                base_url=sqlite_served.base, headers=sqlite_served.client.headers, limits=httpx.Limits()
-            )
-        )
-        for _ in range(50):
-            stream = stack.enter_context(client.stream("GET", "/api/v1/events"))
-            assert next(stream.iter_lines()) == "event: hello"
+        streams = [
+            stack.enter_context(sqlite_served.client.stream("GET", "/api/v1/events")) for _ in range(50)
+        ]
+        pages = [read_events(stream) for stream in streams]
+        assert [next(page)[0] for page in pages] == ["hello"] * 50
         time.sleep(3 * module.POLL_SECONDS)
         assert process.num_threads() < 10
         files = [file.path for file in process.open_files() if file.path.endswith("dataflow.db")]
         assert len(files) <= 3
+        sqlite_served.flow.ready("bobin", "3.0")
+        assert [next(page)[0] for page in pages] == ["change"] * 50
 
 
 def test_a_page_that_does_not_read_gets_one_reload_instead_of_all() -> None:

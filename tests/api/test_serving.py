@@ -17,7 +17,8 @@ from tests.api.served import Served
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_server_at_once_with_open_streams(sqlite_flow: Flow, number: int) -> None:
     with Served(sqlite_flow) as served, served.client.stream("GET", "/api/v1/events") as stream:
-        assert next(stream.iter_lines()) == "event: hello"
+        lines = stream.iter_lines()  # kept: without it the stream is closed
+        assert next(lines) == "event: hello"
         began = time.monotonic()
         served.process.send_signal(number)
         assert served.process.wait(60) == 0

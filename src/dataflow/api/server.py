@@ -72,6 +72,7 @@ def serve(
             access_log=False,
             lifespan="off",
             server_header=False,
+            proxy_headers=False,
             timeout_graceful_shutdown=ENDING_SECONDS,
         )
         shown = f"[{host}]" if ":" in host else host
