@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,8 @@ from dataflow.api.route import Route
 from dataflow.api.table import ROUTES
 from tests.api.served import Served
 
+ROOT = Path(__file__).resolve().parents[2]
+
 # What no schema can say: whether a dataid fits the grain of a dataset, or a range its order.
 CONFIG = """
 [checks.positive_data_acceptance]
@@ -30,6 +33,12 @@ def test_the_document_is_that_of_the_table(sqlite_served: Served) -> None:
     shown = {(method.upper(), path) for path, item in found["paths"].items() for method in item}
     assert shown == {(route.method, route.path) for route in ROUTES}
     assert found["openapi"] == "3.1.0"
+
+
+def test_the_page_names_every_path_and_no_other() -> None:
+    text = (ROOT / "docs" / "api.md").read_text()
+    shown = set(re.findall(r"`(/[a-z0-9_/{}.]*)`", text))
+    assert shown == {route.path for route in ROUTES}
 
 
 def test_every_schema_of_the_document_is_a_schema() -> None:

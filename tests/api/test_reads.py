@@ -28,6 +28,9 @@ SAME = [
 ]
 
 
+WORK: tuple[str, dict[str, str], list[str]] = ("/jobs/loadbob/work", {"dataid": "1.0"}, [])
+
+
 def without_ages(found: Any) -> Any:
     """An answer without what changes from one call to the next."""
     if isinstance(found, dict):
@@ -51,7 +54,7 @@ def test_a_read_has_the_json_of_its_command(worked: Served) -> None:
 
 
 def test_every_read_is_as_the_document_says(worked: Served) -> None:
-    for path, query, _ in [*SAME, ("/status", {}, []), ("/runs/1", {}, [])]:
+    for path, query, _ in [*SAME, ("/status", {}, []), ("/runs/1", {}, []), WORK]:
         found = worked.get(path, **query)
         route = next(route for route in ROUTES if matches(route.path, f"/api/v1{path}"))
         strict = closed(dict(route.answer))
@@ -73,6 +76,13 @@ def closed(schema: Any) -> Any:
     if "properties" in found and "additionalProperties" not in found and "kind" not in found["properties"]:
         found["additionalProperties"] = False
     return found
+
+
+def test_the_work_of_a_dataid_has_its_state(worked: Served) -> None:
+    found = worked.get("/jobs/loadbob/work", dataid="1.0")
+    assert (found["state"], found["run_id"], found["hold"]) == ("DONE", 1, False)
+    missing = worked.client.get("/api/v1/jobs/loadbob/work?dataid=9")
+    assert (missing.status_code, missing.json()["hint"]) == (404, "To see why: dataflow why loadbob 9")
 
 
 def test_an_unknown_name_is_404_with_the_nearest(served: Served) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dataflow.actions.lineage import Lineage
     from dataflow.model.answers import Why
     from dataflow.model.incident import DeliveryRow, Incident
-    from dataflow.model.records import ChunkRow, Dataset, Plan, RunRow
+    from dataflow.model.records import ChunkRow, Dataset, Plan, RunRow, WorkRow
     from dataflow.model.worker_rows import WorkerRow
     from dataflow.store.chunk_reads import KeptVersion
     from dataflow.store.reader import JournalRow
@@ -126,6 +126,11 @@ def describe_why(found: Why, plan: Plan) -> dict[str, Any]:
     crashes = [as_dict(crash) for crash in found.crashes]
     more = {"answers": answers, "next": found.next, "crashes": crashes}
     return head | more | {"plan": plan_command(plan, found.dataid)}
+
+
+def describe_work(work: WorkRow) -> dict[str, Any]:
+    """The work of a dataid, as the store has it."""
+    return pick(work, *[name for name in names_of(work) if name != "work_id"])
 
 
 def describe_line(line: JournalRow) -> dict[str, Any]:

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dataflow.model.records import Dataset, Plan, RunRow
+    from dataflow.model.records import Dataset, Plan, RunRow, WorkRow
     from dataflow.store.store import Store
 
 
@@ -53,6 +53,20 @@ def get_run(store: Store, run_id: int) -> RunRow:
     if found is None:
         where = masked_url(store.database.url)
         raise UnknownName(f"No run {run_id} in {where}, or it was purged. List runs: dataflow runs")
+    return found
+
+
+def get_work(store: Store, plan: Plan, dataid: str) -> WorkRow:
+    """Return the work of a dataid; BadInput if the dataid is not valid for the job."""
+    from dataflow.model.job_dataid import job_dataid  # start-up: no run needs it
+
+    dataid = job_dataid(dataid, plan)
+    found = store.read.find_work(plan.job_id, dataid)
+    if found is None:
+        from dataflow.actions.next_commands import why_command  # start-up: only this error needs it
+
+        why = why_command(plan.job.name, dataid)
+        raise UnknownName(f"Job {plan.job.name} has no work {dataid}. To see why: {why}")
     return found
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.actions.descriptions import describe_job, describe_whole_job, describe_why
-from dataflow.actions.names import get_registered
+from dataflow.actions.descriptions import describe_job, describe_whole_job, describe_why, describe_work
+from dataflow.actions.names import get_registered, get_work
 from dataflow.actions.status import COUNTED, get_status
 from dataflow.actions.status_description import describe_status, list_lost, list_undefined
 from dataflow.actions.why import why
 from dataflow.api.admission import Permission
 from dataflow.api.fields import INTEGER, Field
 from dataflow.api.route import PREFIX, Call, Route
-from dataflow.api.routes.datasets import DATAID
+from dataflow.api.routes.datasets import DATAID, ONE_DATAID
 from dataflow.api.shapes import many, nullable, shape, spell, texts
 from dataflow.model.records import Plan
+from dataflow.model.status import WorkState
 
 JOB = (
     {"job": "text", "in": "texts", "out": "texts", "environment": "map"}
@@ -33,6 +34,13 @@ WHY = shape(
     texts("job dataid verdict next plan"),
     answers=many(ANSWER),
     crashes=many(CRASH),
+)
+WORK = shape(
+    texts("job dataid reason modified_at")
+    | {"state": {"type": "string", "enum": [str(state) for state in WorkState]}, "run_id": "number?"}
+    | texts("hold resubmitted quarantined", "yes")
+    | texts("missing attempts losses", "number")
+    | {"wait_seconds": "decimal?"}
 )
 JOB_STATUS = shape(
     {"job": "text", "hold": "yes"}
@@ -83,10 +91,18 @@ def show_status(call: Call) -> Any:
     return describe_status(found, store.read.list_producers(), late, lost, gone)
 
 
+def show_work(call: Call) -> Any:
+    return describe_work(get_work(call.store, get_job(call), call.query["dataid"]))
+
+
 _ONE = f"{PREFIX}/jobs/{{job}}"
 ROUTES = (
     Route("GET", f"{PREFIX}/jobs", Permission.READ, "List all jobs", list_jobs, many(shape(JOB))),
     Route("GET", _ONE, Permission.READ, "Show a job", show_job, WHOLE_JOB),
+    Route(
+        *("GET", f"{_ONE}/work", Permission.READ, "Show the work of a dataid", show_work, WORK),
+        (ONE_DATAID,),
+    ),
     Route(
         *("GET", f"{_ONE}/why", Permission.READ, "Explain why work is or is not running", explain, WHY),
         (DATAID,),
