@@ -62,7 +62,9 @@ ShowProblem = Callable[[Problem, str], Response]
 class Service:
     """What all requests of a server share."""
 
-    def __init__(self, project: Project, admission: Admission, show_problem: ShowProblem) -> None:
+    def __init__(
+        self, project: Project, admission: Admission, show_problem: ShowProblem | None = None
+    ) -> None:
         self.project = project
         self.admission = admission
         self.show_problem = show_problem
@@ -72,7 +74,7 @@ class Service:
     def answer_problem(self, problem: Problem, scope: Scope) -> Response:
         """Return an error as a response: JSON to programs, a page to people."""
         request_id = scope["dataflow.request_id"]
-        if scope["path"].startswith(PAGELESS):
+        if self.show_problem is None or scope["path"].startswith(PAGELESS):
             return JsonResponse(problem.as_json(request_id), problem.status, dict(problem.headers))
         return self.show_problem(problem, request_id)
 

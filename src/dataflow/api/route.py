@@ -57,6 +57,7 @@ class Route:
     is_bulk: bool = False  # takes an Idempotency-Key
     needs_store: bool = True
     is_stream: bool = False  # answers with server-sent events
+    media_type: str = "application/json"
     is_page: bool = False  # for a browser: takes a form, and answers errors as pages; not in the document
 
     @property

@@ -97,9 +97,14 @@ class ActionForm:
             "word": self._word,
             "fields": [field for field in self._fields if field.name not in UNSHOWN],
             "has_preview": self._has_preview,
+            "path": path_to(*[_part(part, call) for part in self._path.strip("/").split("/")]),
             "back": _subject_path(call),
         }
         return HTMLResponse(render("action", call, BLANK | form | KINDS | shown), status)
+
+
+def _part(part: str, call: Call) -> object:
+    return call.path[part[1:-1]] if part.startswith("{") else part
 
 
 def _without_rest(values: Any) -> dict[str, Any]:

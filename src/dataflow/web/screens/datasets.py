@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.actions.grid import CHUNK
 from dataflow.api.fields import STRING, Field
 from dataflow.api.route import Call
-from dataflow.api.routes.datasets import list_chunks, show_dataset, show_lineage, show_versions
+from dataflow.api.routes.datasets import FROM, TO, list_chunks, show_dataset, show_lineage, show_versions
+from dataflow.api.routes.grids import PERIOD, show_grid
 from dataflow.api.routes.jobs import explain, show_status
 from dataflow.errors import BadInput
 from dataflow.model.record import replace
 from dataflow.model.status import Status
+from dataflow.web.grid_view import draw, list_crumbs
 from dataflow.web.page import Page
 
-ROWS = 200
+ROWS = 100
 
 
 def read_datasets(call: Call) -> dict[str, Any]:
@@ -22,18 +25,21 @@ def read_datasets(call: Call) -> dict[str, Any]:
 
 
 def read_dataset(call: Call) -> dict[str, Any]:
-    """One dataset and its chunks."""
+    """One dataset: the grid of all chunks or of a part; a small part, or one status, also as a list."""
     dataset = show_dataset(call)
-    query = {
-        "from": call.query["from"],
-        "to": call.query["to"],
-        "status": call.query["status"],
-        "limit": ROWS,
-    }
-    chunks = list_chunks(replace(call, query=query))
+    zoom = {name: call.query[name] for name in ("period", "from", "to")}
+    grid = show_grid(replace(call, query=zoom))
+    chunks = None
+    if grid["total"] and (grid["level"] == CHUNK or call.query["status"]):
+        ends = {"from": grid["first"], "to": grid["last"], "status": call.query["status"], "limit": ROWS}
+        chunks = list_chunks(replace(call, query=ends))
     return {
         "title": dataset["dataset"],
         "dataset": dataset,
+        "grid": grid,
+        "drawing": draw(grid),
+        "crumbs": list_crumbs(grid, zoom["from"], zoom["to"]),
+        "is_part": any(zoom.values()),
         "chunks": chunks,
         "chosen": call.query,
         "rows": ROWS,
@@ -78,8 +84,9 @@ ROUTES = (
     Page(
         *("/datasets/{dataset}", "Dataset", "dataset", "Datasets", read_dataset),
         (
-            Field("from", STRING, "first dataid", least=1),
-            Field("to", STRING, "last dataid", least=1),
+            PERIOD,
+            FROM,
+            TO,
             Field("status", STRING, "only with this status", choices=tuple(map(str, Status))),
         ),
     ).route,

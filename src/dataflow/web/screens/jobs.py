@@ -7,13 +7,17 @@ from typing import Any
 from dataflow.api.fields import STRING, Field
 from dataflow.api.route import Call
 from dataflow.api.routes.jobs import explain, show_job, show_status
+from dataflow.api.routes.logs import show_log
 from dataflow.api.routes.runs import list_runs
 from dataflow.model.record import replace
+from dataflow.model.status import RunOutcome
 from dataflow.web.page import Page
 from dataflow.web.screens.runs import with_seconds
 
 JOB = Field("job", STRING, "name of the job", required=True, least=1)
 DATAID = Field("dataid", STRING, "dataid of the work")
+LAST_BYTES = 4096
+"""Of the log of an attempt that did not succeed."""
 
 
 def read_jobs(call: Call) -> dict[str, Any]:
@@ -43,7 +47,12 @@ def read_why(call: Call) -> dict[str, Any]:
     why = explain(inner)
     attempts = {"job": name, "dataid": why["dataid"] or None, "outcome": None, "limit": 20}
     runs = with_seconds(list_runs(replace(call, query=attempts))) if why["dataid"] else []
-    return {"title": f"{name} {why['dataid']}".strip(), "why": why, "runs": runs}
+    log = None
+    if runs and runs[0]["outcome"] != RunOutcome.DONE:
+        last = {"offset": None, "limit": LAST_BYTES}
+        log = show_log(replace(call, path={"run_id": runs[0]["run_id"]}, query=last))
+    title = f"{name} {why['dataid']}".strip()
+    return {"title": title, "why": why, "runs": runs, "log": log, "outputs": show_job(inner)["out"]}
 
 
 ROUTES = (

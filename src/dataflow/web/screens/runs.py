@@ -8,10 +8,13 @@ from typing import Any
 
 from dataflow.api.fields import INTEGER, STRING, Field
 from dataflow.api.route import Call
+from dataflow.api.routes.logs import OFFSET, search, show_log
 from dataflow.api.routes.runs import list_journal, list_runs, show_run
 from dataflow.model.record import replace
 from dataflow.model.status import RunOutcome
 from dataflow.web.page import Page
+
+SHOWN_BYTES = 1 << 16
 
 
 def with_seconds(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -32,10 +35,21 @@ def read_runs(call: Call) -> dict[str, Any]:
 
 
 def read_run(call: Call) -> dict[str, Any]:
-    """One run, and every change that it made."""
+    """One run: its log from the end, from a byte or where it has a text, and every change that it made."""
     (run,) = with_seconds([show_run(call)])
+    text, offset = call.query["text"], call.query["offset"]
+    log = show_log(replace(call, query={"offset": offset, "limit": SHOWN_BYTES}))
+    found = search(replace(call, query={"text": text, "offset": offset or 0})) if text else None
     query = {"job": None, "dataset": None, "dataid": None, "run_id": call.path["run_id"], "limit": 50}
-    return {"title": f"Run {run['run_id']}", "run": run, "journal": list_journal(replace(call, query=query))}
+    return {
+        "title": f"Run {run['run_id']}",
+        "run": run,
+        "log": log,
+        "found": found,
+        "chosen": call.query,
+        "before": max(0, log["start"] - SHOWN_BYTES),
+        "journal": list_journal(replace(call, query=query)),
+    }
 
 
 ROUTES = (
@@ -48,5 +62,8 @@ ROUTES = (
             Field("limit", INTEGER, "at most this many", default=100, least=1, most=1000),
         ),
     ).route,
-    Page("/runs/{run_id}", "Run", "run", "Runs", read_run).route,
+    Page(
+        *("/runs/{run_id}", "Run", "run", "Runs", read_run),
+        (OFFSET, Field("text", STRING, "lines of the log with this text")),
+    ).route,
 )

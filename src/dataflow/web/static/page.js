@@ -57,6 +57,7 @@ function showConnection(isFine) {
 function listen() {
   if (!document.querySelector("[data-live]")) return;
   const events = new EventSource("/api/v1/events");
+  events.addEventListener("hello", follow); // what changed since the page was made
   events.addEventListener("change", follow);
   events.addEventListener("reload", follow);
   events.addEventListener("store", (event) => {
@@ -64,9 +65,7 @@ function listen() {
     showConnection(reachable);
     if (reachable) follow();
   });
-  let wasLost = false;
-  events.addEventListener("error", () => { wasLost = true; showConnection(false); });
-  events.addEventListener("open", () => { if (wasLost) { wasLost = false; showConnection(true); follow(); } });
+  events.addEventListener("error", () => showConnection(false));
   addEventListener("pagehide", () => events.close());
 }
 
@@ -84,16 +83,20 @@ function followLog(log) {
     try {
       const answer = await fetch(`${log.dataset.source}?offset=${offset}`, { cache: "no-store" });
       if (answer.ok) {
-        const { text, next_offset: next, ended } = await answer.json();
-        if (text) log.append(text);
+        const { text, next, is_running: isRunning } = await answer.json();
+        if (text) { log.append(text); shorten(log); }
         if (isFollowing) log.scrollTop = log.scrollHeight;
-        isEnded = ended && next === offset;
+        isEnded = !isRunning && next === offset;
         offset = next;
       }
     } catch { /* the bar above says it */ }
     if (!isEnded) setTimeout(more, 1000);
   }
   if (!isEnded) setTimeout(more, 500);
+}
+
+function shorten(log) { // a browser that shows a hundred megabytes is slow; the start is one click away
+  while (log.childNodes.length > 200) log.firstChild.remove();
 }
 
 // The keyboard: / searches, g and a letter goes to a screen, ? shows the keys.
