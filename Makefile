@@ -10,7 +10,7 @@ STAMP   := $(VENV)/.installed
 PYTEST  := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-all chaos fuzz check bench clean
+.PHONY: help setup java chromium demo test test-all chaos fuzz check bench clean
 MAKEFLAGS += --no-print-directory
 # Without bytecode, each of the thousands of commands that the tests start would compile itself again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -35,6 +35,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev,postgres,spark,connect,web]' --constraint constraints.txt
 	@$(BIN)/python -m compileall -q src  # where bytecode cannot be written later, every start would compile again
 	@$(MAKE) java
+	@$(MAKE) chromium
 	@touch $@
 	@echo "Ready. Next: make demo, or: source $(BIN)/activate"
 
@@ -52,6 +53,17 @@ java:
 	  done; \
 	fi; \
 	echo "Everything else works without it. To install it (Debian, Ubuntu): apt-get install openjdk-17-jre-headless"
+
+# Only the tests of the page need a browser.
+chromium:
+	@command -v chromium >/dev/null 2>&1 && exit; \
+	echo "The tests of the page drive Chromium. It was not found."; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	  echo "Installing chromium …"; \
+	  { $(APT_GET) install -y --no-install-recommends chromium \
+	    || { $(APT_GET) update && $(APT_GET) install -y --no-install-recommends chromium; }; } >/dev/null 2>&1 && exit; \
+	fi; \
+	echo "All other tests run without it. To install it (Debian): apt-get install chromium"
 
 demo: setup ## 100 chunks, a kill -9, nothing lost; with Java, pipelines too (about a minute)
 	@$(BIN)/python examples/demo.py

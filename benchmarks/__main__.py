@@ -19,6 +19,7 @@ MODULES = {
     "publish": "publish",
     "registry": "registry",
     "history": "history",
+    "grid": "grid",
     "migration": "migration",
     "ingest": "ingest",
     "worker": "worker",

@@ -89,7 +89,7 @@ SELECT count(*) FROM work WHERE state = 'DONE'
 -- Takes the tables away again; what stays is an empty schema.
 DROP TABLE meta, dataset, calendar, job, job_input, job_output, job_environment, chunk, chunk_version, work, work_input, run,
            run_input, journal, verb_token, migration, job_pair, work_deadline, pool, pause, dataset_watch, incident,
-           notification, channel, delivery, worker CASCADE
+           notification, channel, delivery, worker, late_output, run_tally, run_untallied CASCADE
 
 -- name: count_loaded
 -- The chunks that a migration has brought to its end.
@@ -99,3 +99,21 @@ WHERE d.name = 'loaded' AND c.version > 0 AND NOT c.stale
 -- name: count_accepted
 -- Accepted outcomes of each job, and of how many chunks.
 SELECT job, count(*), count(DISTINCT dataid) FROM run WHERE outcome = 'DONE' GROUP BY job ORDER BY job
+
+-- name: fill_mixed_work
+-- The work that these chunks call for, in all states, evenly mixed; one in 1,000 each has its number.
+INSERT INTO work (job_id, dataid, sort_key, state, hold, resubmitted, missing, called_at, modified_at)
+SELECT :job_id, c.dataid, c.sort_key,
+       CASE WHEN number < 10 THEN 'FAILED' WHEN number < 15 THEN 'INVALID' WHEN number < 65 THEN 'WAITING'
+            WHEN number < 165 THEN 'CLAIMABLE' ELSE 'DONE' END,
+       number >= 15 AND number < 40, number >= 40 AND number < 65, 0, $now_at, $now_at
+FROM (SELECT dataid, sort_key, chunk_id, chunk_id % 1000 AS number FROM chunk WHERE dataset_id = :dataset_id) AS c
+ORDER BY c.chunk_id
+
+-- name: fill_mixed_chunks
+-- What is published of it: everything that is done or was, some of it stale or withdrawn.
+INSERT INTO chunk (dataset_id, dataid, sort_key, version, stale, withdrawn, modified_at)
+SELECT :dataset_id, w.dataid, w.sort_key, 1, w.state = 'CLAIMABLE', w.state = 'DONE' AND w.work_id % 100 = 0, $now_at
+FROM work w
+WHERE w.job_id = :job_id AND (w.state = 'DONE' OR w.resubmitted OR w.state = 'CLAIMABLE' AND w.work_id % 2 = 0)
+ORDER BY w.work_id

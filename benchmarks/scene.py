@@ -56,6 +56,18 @@ def fill(store: Store, plan: Plan, chunks: int, done: int = 0, backed_off: int =
     store.database.write(verb)
 
 
+def fill_mixed(store: Store, plan: Plan, chunks: int) -> None:
+    """Publishes chunks with work in all states, evenly mixed, and what has been made of it."""
+    where = {"job_id": plan.job_id, "dataset_id": plan.inputs[0].dataset_id}
+
+    def verb(tx: Transaction) -> None:
+        tx.run("bench.fill_chunks", dataset_id=where["dataset_id"], chunks=chunks)
+        tx.run("bench.fill_mixed_work", **where)
+        tx.run("bench.fill_mixed_chunks", job_id=plan.job_id, dataset_id=plan.outputs[0].dataset_id)
+
+    store.database.write(verb)
+
+
 def make_claimant() -> Claimant:
     """A claimant that stands for this process."""
     return Claimant(os.urandom(8).hex(), "bench", "bench", os.getpid(), "bench", "bench")

@@ -94,7 +94,7 @@ def test_a_change_with_the_cookie_must_come_from_our_own_page(
 def test_another_host_name_is_refused_even_with_the_token(sqlite_served: Served, host: str) -> None:
     for path in ("/healthz", "/api/v1/jobs", f"/?token={sqlite_served.token}"):
         response = sqlite_served.client.get(path, headers={"Host": host})
-        assert (response.status_code, response.json()["code"]) == (403, "forbidden")
+        assert response.status_code == 403 and "forbidden" in response.text
         assert "set-cookie" not in response.headers
 
 

@@ -34,7 +34,11 @@ OFFENCES = [
     ("The web framework lives in two folders", "cli/offence.py", "import uvicorn"),
     ("Spark lives in one folder", "pipelines/offence.py", "import pyspark.sql"),
     ("HTTP lives in one folder", "pipelines/offence.py", "import httpcore"),
-    ("SQL dialects and templates live in one folder", "pipelines/offence.py", "import sqlglot"),
+    (
+        "SQL dialects live in one folder, templates there and in the page",
+        "pipelines/offence.py",
+        "import sqlglot",
+    ),
 ]
 
 

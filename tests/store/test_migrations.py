@@ -257,6 +257,8 @@ def test_others_write_while_the_indexes_of_large_tables_are_built(postgres_url: 
     world.ready("raw", "1", "2")
     world.poke("DROP INDEX run_input_chunk")
     world.poke("DROP INDEX work_incident")
+    for table in ("user_account", "api_token", "web_session"):
+        world.poke(f"DROP TABLE {table}")
     world.poke("DELETE FROM migration WHERE number >= 17")
     upgrading = PostgresDatabase(postgres_url, SCHEMA)
     with database._connect() as writer, ThreadPoolExecutor() as threads:

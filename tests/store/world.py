@@ -38,7 +38,7 @@ PATIENCE_SECONDS = 30.0
 SCHEMA = "dataflow"
 TABLES = (
     *("verb_token", "journal", "run_input", "run", "work_deadline", "work_input", "work", "chunk_version"),
-    *("chunk", "job_pair"),
+    *("chunk", "job_pair", "late_output", "run_tally", "run_untallied"),
     *("job_environment", "job_output", "job_input", "job", "calendar", "dataset", "pool", "pause"),
     "worker",
     *("delivery", "notification", "incident", "channel", "dataset_watch"),

@@ -74,6 +74,15 @@ class Progress:
 def get_progress(store: Store, is_dead: IsDead) -> Progress:
     """Return the progress of all jobs, and the workers that are alive."""
     now = store.read.get_now()
+    incidents = store.watching.list_incidents(False, MOST_INCIDENTS)
+    trouble = tuple([f"{one.kind} {one.subject}" for one in incidents])
+    workers = tuple([_load_of(row) for row in list_live(store, is_dead)])
+    jobs = tuple(list_job_progress(store, now))
+    return Progress(now, jobs, tuple(store.read.list_live_streams()), trouble, workers)
+
+
+def list_job_progress(store: Store, now: float) -> list[JobProgress]:
+    """Return the progress of all jobs."""
     totals = store.read.count_work_by_job()
     counts: dict[int, dict[str, int]] = {}
     held: dict[int, int] = {}
@@ -96,10 +105,7 @@ def get_progress(store: Store, is_dead: IsDead) -> Progress:
         done, running = max(0, total - open_count), states.get(WorkState.RUNNING, 0)
         parts = (max(total, open_count), done, running, waiting, failed, kept)
         found.append(JobProgress(job.job, *parts, rates.get(job.job_id)))
-    incidents = store.watching.list_incidents(False, MOST_INCIDENTS)
-    trouble = tuple([f"{one.kind} {one.subject}" for one in incidents])
-    workers = tuple([_load_of(row) for row in list_live(store, is_dead)])
-    return Progress(now, tuple(found), tuple(store.read.list_live_streams()), trouble, workers)
+    return found
 
 
 def _load_of(row: WorkerRow) -> WorkerLoad:

@@ -6,9 +6,9 @@ import json
 import secrets
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dataflow.api.admission import TOKEN_PARAMETER, Admission, Permission, Principal, RequestFacts
 from dataflow.api.events import Events
-from dataflow.api.fields import read_parameters
+from dataflow.api.fields import Body, read_parameters
 from dataflow.api.idempotency import answer_with_key
 from dataflow.api.problems import (
     HttpError,
@@ -39,6 +39,8 @@ from dataflow.errors import BadInput, DataFlowError, Forbidden, StoreUnreachable
 from dataflow.model.record import replace
 
 MOST_BYTES = 1 << 20
+PAGELESS = ("/api/", "/healthz", "/readyz", "/metrics")
+"""Paths that programs ask for: their errors are JSON."""
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data:; connect-src 'self'; font-src 'self'; manifest-src 'self'; form-action 'self'; "
@@ -53,14 +55,28 @@ SECURITY_HEADERS = {
 }
 
 
+ShowProblem = Callable[[Problem, str], Response]
+"""Shows a person an error and the id of the request."""
+
+
 class Service:
     """What all requests of a server share."""
 
-    def __init__(self, project: Project, admission: Admission) -> None:
+    def __init__(
+        self, project: Project, admission: Admission, show_problem: ShowProblem | None = None
+    ) -> None:
         self.project = project
         self.admission = admission
+        self.show_problem = show_problem
         self.pool = StorePool(project.store)
         self.events = Events(self.pool)
+
+    def answer_problem(self, problem: Problem, scope: Scope) -> Response:
+        """Return an error as a response: JSON to programs, a page to people."""
+        request_id = scope["dataflow.request_id"]
+        if self.show_problem is None or scope["path"].startswith(PAGELESS):
+            return JsonResponse(problem.as_json(request_id), problem.status, dict(problem.headers))
+        return self.show_problem(problem, request_id)
 
     def close(self) -> None:
         """End the streams and close the connections."""
@@ -74,7 +90,9 @@ def make_application(service: Service, routes: Sequence[Route]) -> ASGIApp:
         Mounted(route.path, endpoint=Endpoint(service, route), methods=[route.method]) for route in routes
     ]
     handlers: Any = {HTTPException: _refuse_path}
-    return Gate(service, Starlette(routes=mounted, exception_handlers=handlers))
+    inner = Starlette(routes=mounted, exception_handlers=handlers)
+    inner.state.service = service
+    return Gate(service, inner)
 
 
 class Gate:
@@ -108,7 +126,7 @@ class Gate:
         try:
             answer = self._admit(scope, request)
         except DataFlowError as error:
-            answer = answer_problem(problem_of(error), request_id)
+            answer = self._service.answer_problem(problem_of(error), scope)
         await (answer or self.inner)(scope, receive, send_with_headers)
 
     def _admit(self, scope: Scope, request: Request) -> Response | None:
@@ -137,16 +155,18 @@ class Endpoint:
         self.route = route
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request_id = scope["dataflow.request_id"]
         try:
             answer = await self._answer(Request(scope, receive))
         except HttpError as error:
-            answer = answer_problem(error.problem, request_id)
+            answer = self._service.answer_problem(error.problem, scope)
         except DataFlowError as error:
-            answer = answer_problem(self._redacted(problem_of(error)), request_id)
+            answer = self._service.answer_problem(self._redacted(problem_of(error)), scope)
         except Exception:
-            _report(request_id, self._service.project.secrets.redact_text(traceback.format_exc()))
-            answer = answer_problem(unexpected(), request_id)
+            _report(
+                scope["dataflow.request_id"],
+                self._service.project.secrets.redact_text(traceback.format_exc()),
+            )
+            answer = self._service.answer_problem(unexpected(), scope)
         await answer(scope, receive, send)
 
     def _redacted(self, problem: Problem) -> Problem:
@@ -156,13 +176,23 @@ class Endpoint:
     async def _answer(self, request: Request) -> Response:
         principal = require(request.scope["dataflow.principal"], self.route.permission)
         path = {field.name: field.parse(request.path_params[field.name]) for field in self.route.path_fields}
-        query = read_parameters(self.route.query, request.query_params.multi_items())
+        query = self._read_query(request.query_params.multi_items())
         if self.route.is_stream:
             return self._stream()
-        body = {} if self.route.body is None else self.route.body.read(await read_json(request))
+        body = {} if self.route.body is None else await self._read_body(request, self.route.body)
         parts = (principal, path, query, body)
         found = await run_in_threadpool(self._handle, parts, request.headers.get("idempotency-key"))
         return found if isinstance(found, Response) else JsonResponse(found)
+
+    def _read_query(self, given: list[tuple[str, str]]) -> dict[str, Any]:
+        if self.route.is_page:  # forms send their empty fields too
+            return Body(self.route.query).read_form(given)
+        return read_parameters(self.route.query, given)
+
+    async def _read_body(self, request: Request, body: Body) -> dict[str, Any]:
+        if self.route.is_page:
+            return body.read_form(parse_qsl((await read_bytes(request)).decode(), keep_blank_values=True))
+        return body.read(await read_json(request))
 
     def _handle(self, parts: tuple[Any, ...], key: str | None) -> Any:
         principal, *given = parts
@@ -205,13 +235,19 @@ def require(principal: Principal | None, needed: Permission) -> Principal:
     return principal
 
 
-async def read_json(request: Request) -> Any:
-    """Return the body of a request; an empty one is an empty object."""
+async def read_bytes(request: Request) -> bytes:
+    """Return the body of a request, up to a limit."""
     data = b""
     async for piece in request.stream():
         data += piece
         if len(data) > MOST_BYTES:
             raise HttpError(too_large(MOST_BYTES))
+    return data
+
+
+async def read_json(request: Request) -> Any:
+    """Return the JSON of a request; an empty body is an empty object."""
+    data = await read_bytes(request)
     if not data:
         return {}
     # A form of another site can send text/plain without asking; JSON it cannot.
@@ -223,24 +259,19 @@ async def read_json(request: Request) -> Any:
         raise BadInput("The body is not valid JSON.") from None
 
 
-def answer_problem(problem: Problem, request_id: str) -> Response:
-    """Return an error as a response."""
-    return JsonResponse(problem.as_json(request_id), problem.status, dict(problem.headers))
-
-
 def _report(request_id: str, text: str) -> None:
     print(f"dataflow: request {request_id} failed\n{text.rstrip()}", file=sys.stderr, flush=True)
 
 
 async def _refuse_path(request: Request, error: HTTPException) -> Response:
     """Answer a path or a method that no route has, to those who may know."""
-    request_id = request.scope["dataflow.request_id"]
+    service: Service = request.app.state.service
     if request.scope["dataflow.principal"] is None:
         try:
             require(None, Permission.READ)
         except Unauthenticated as unknown:
-            return answer_problem(problem_of(unknown), request_id)
+            return service.answer_problem(problem_of(unknown), request.scope)
     if error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "")
-        return answer_problem(wrong_method(request.method, allowed), request_id)
-    return answer_problem(no_such_path(request.url.path), request_id)
+        return service.answer_problem(wrong_method(request.method, allowed), request.scope)
+    return service.answer_problem(no_such_path(request.url.path), request.scope)

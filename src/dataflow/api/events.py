@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -31,6 +31,7 @@ class Events:
         self._pool = pool
         self._queues: set[Queue] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._begun = asyncio.Event()
         self._stopping = threading.Event()
         self._seen: set[int] | None = None
         self._trouble = ""
@@ -45,6 +46,8 @@ class Events:
         """Yield events until the client leaves or the server ends."""
         queue = self._join()
         try:
+            # From here on nothing is missed: whoever reads the store after this is told of every change.
+            await self._begun.wait()
             yield _event("hello", {})
             while True:
                 try:
@@ -70,13 +73,14 @@ class Events:
     def close(self) -> None:
         """End all streams and the thread."""
         self._stopping.set()
+        self._begun.set()
         for queue in list(self._queues):
             _put(queue, None)
 
     def _watch(self) -> None:
         while not self._stopping.wait(POLL_SECONDS):
             if not self._queues:
-                self._seen = None
+                self._on_loop(self._rest)
                 continue
             try:
                 found = self._look()
@@ -84,7 +88,9 @@ class Events:
                 if self._trouble != error.code:
                     self._trouble = error.code
                     self._tell("store", {"code": error.code, "reachable": False})
+                self._on_loop(self._begun.set)
                 continue
+            self._on_loop(self._begun.set)
             if self._trouble:
                 self._trouble = ""
                 self._tell("store", {"code": "", "reachable": True})
@@ -105,9 +111,18 @@ class Events:
 
     def _tell(self, name: str, data: dict[str, Any]) -> None:
         text = _event(name, data)
+        self._on_loop(lambda: self._tell_all(text))
+
+    def _on_loop(self, act: Callable[[], None]) -> None:
         assert self._loop is not None
         with suppress(RuntimeError):  # the server has ended
-            self._loop.call_soon_threadsafe(self._tell_all, text)
+            self._loop.call_soon_threadsafe(act)
+
+    def _rest(self) -> None:
+        """Forget where the journal ends, if nobody listens."""
+        if not self._queues and not self._stopping.is_set():
+            self._begun.clear()
+            self._seen = None
 
     def _tell_all(self, text: str) -> None:
         for queue in list(self._queues):

@@ -55,6 +55,13 @@ class Field:
             return text == "true"
         return self.check(text)
 
+    def parse_form(self, text: str) -> Any:
+        """Return the value of a field of a form, None for an empty one."""
+        if self.kind == STRINGS:
+            # Not splitlines: a dataid may have characters that it takes for the end of a line.
+            return [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()] or None
+        return self.parse(text) if text.strip() else None
+
     def check(self, value: Any) -> Any:
         """Return a value of a body; BadInput says what it should be."""
         if self.kind == INTEGER and isinstance(value, float) and value.is_integer():
@@ -100,6 +107,15 @@ class Body:
         found = {name: known[name].check(value) for name, value in given.items()}
         self._check_ways(found)
         return _with_defaults(self.fields, found, "field")
+
+    def read_form(self, given: Iterable[tuple[str, str]]) -> dict[str, Any]:
+        """Return the fields of a form by name: an empty one is not given, a list has an item per line."""
+        known = {field.name: field for field in self.fields}
+        found: dict[str, Any] = {}
+        for name, text in given:
+            value = known[name].parse_form(text) if name in known else text  # `read` refuses it
+            found |= {} if value is None else {name: value}
+        return self.read(found)
 
     def _check_ways(self, found: Mapping[str, Any]) -> None:
         begun = [way for way in self.ways if any(name in found for name in way)]

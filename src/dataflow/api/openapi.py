@@ -54,7 +54,7 @@ def make_document(routes: Sequence[Route], version: str) -> dict[str, Any]:
 
 
 def _operation(route: Route) -> dict[str, Any]:
-    kind = "text/event-stream" if route.is_stream else "application/json"
+    kind = "text/event-stream" if route.is_stream else route.media_type
     found: dict[str, Any] = {
         "operationId": route.operation,
         "summary": route.summary,

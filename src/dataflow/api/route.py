@@ -21,6 +21,8 @@ PATH_FIELDS = {
     "pipeline": Field("pipeline", STRING, "name of the pipeline", required=True, least=1),
     "run_id": Field("run_id", INTEGER, "id of the run", required=True, least=1),
     "incident": Field("incident", INTEGER, "id of the incident", required=True, least=1),
+    "hash": Field("hash", STRING, "hash of the file's content", required=True, least=1),
+    "file": Field("file", STRING, "name of the file", required=True, least=1),
 }
 """The names that a path may have in braces."""
 
@@ -55,6 +57,8 @@ class Route:
     is_bulk: bool = False  # takes an Idempotency-Key
     needs_store: bool = True
     is_stream: bool = False  # answers with server-sent events
+    media_type: str = "application/json"
+    is_page: bool = False  # for a browser: takes a form, and answers errors as pages; not in the document
 
     @property
     def path_fields(self) -> tuple[Field, ...]:

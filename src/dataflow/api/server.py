@@ -12,14 +12,23 @@ from contextlib import contextmanager
 import uvicorn
 
 from dataflow.api.admission import TOKEN_PARAMETER, StartToken, check_address
-from dataflow.api.application import Service, make_application
+from dataflow.api.application import Service, ShowProblem, make_application
 from dataflow.api.project import Project
 from dataflow.api.route import Route
 from dataflow.api.table import ROUTES
 from dataflow.errors import ConfigError, Conflict
+from dataflow.model.record import record
 
 ENDING_SECONDS = 5
 """Time for requests to end after a signal."""
+
+
+@record
+class Pages:
+    """What is served beside the API: pages, and how they show errors."""
+
+    routes: Sequence[Route]
+    show_problem: ShowProblem
 
 
 class _Server(uvicorn.Server):
@@ -48,7 +57,7 @@ def serve(
     host: str,
     port: int,
     announce: Callable[[str], None],
-    routes: Sequence[Route] = ROUTES,
+    pages: Pages,
 ) -> None:
     """Serve a project until SIGINT or SIGTERM; `announce` receives the URL once requests are taken."""
     listener = listen(check_address(host), port)
@@ -56,9 +65,9 @@ def serve(
         port = listener.getsockname()[1]
         admission = StartToken(project.config.actor, port)
         project.secrets.add(admission.token)
-        service = Service(project, admission)
+        service = Service(project, admission, pages.show_problem)
         config = uvicorn.Config(
-            make_application(service, routes),
+            make_application(service, (*ROUTES, *pages.routes)),
             log_config=None,
             access_log=False,
             lifespan="off",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataflow.api.route import Route
 from dataflow.api.routes import (
+    attention,
     dataset_actions,
     datasets,
+    grids,
     job_actions,
     jobs,
+    logs,
     operations,
     pipelines,
     runs,
@@ -18,9 +21,12 @@ ROUTES: tuple[Route, ...] = (
     *server.ROUTES,
     *datasets.ROUTES,
     *dataset_actions.ROUTES,
+    *grids.ROUTES,
     *jobs.ROUTES,
     *job_actions.ROUTES,
     *runs.ROUTES,
+    *logs.ROUTES,
+    *attention.ROUTES,
     *operations.ROUTES,
     *pipelines.ROUTES,
 )

@@ -9,6 +9,7 @@ import time
 from dataflow.actions.descriptions import describe_line, describe_run, find_loss
 from dataflow.actions.interventions import parse_run_id
 from dataflow.actions.names import find_plan, get_dataset, get_run
+from dataflow.actions.run_log import explain_silence, get_log_path, is_writing
 from dataflow.cli.layout import PROSE, SPAN, TIME, WORDS, Column
 from dataflow.cli.options import Commands, add_choice, count
 from dataflow.cli.tables import show_rows
@@ -107,8 +108,8 @@ def _seconds_taken(run: RunRow) -> float | None:
 def logs(args: argparse.Namespace, context: Context) -> None:
     """Shows the log of a run, byte for byte. The log is on the machine where the run was."""
     run = get_run(context.store, parse_run_id(args.run))
-    path = os.path.join(context.config.log_dir, f"{run.run_id}.log")
-    pieces = follow(path, lambda: args.follow and _is_running(context, run.run_id))
+    path = get_log_path(context.config, run.run_id)
+    pieces = follow(path, lambda: args.follow and is_writing(get_run(context.store, run.run_id)))
     size = 0
     sys.stdout.flush()
     for piece in pieces:
@@ -134,22 +135,6 @@ def follow(path: str, is_running: Callable[[], bool]) -> Iterator[bytes]:
                 yield piece
             if running:
                 time.sleep(POLL_SECONDS)
-
-
-def explain_silence(run: RunRow, path: str, host: str) -> str:
-    """Explains why a run has no log."""
-    if run.host != host:
-        return f"Run {run.run_id} was on {run.host}. Its log is on that machine: {path}"
-    state = "has written nothing yet" if run.outcome is RunOutcome.RUNNING else f"ended {run.outcome}"
-    detail = f" ({run.reason})" if run.reason else ""
-    wrote = "" if run.outcome is RunOutcome.RUNNING else ". It wrote nothing, or its log was deleted"
-    return f"Run {run.run_id} of {run.job}/{run.dataid} {state}{detail}{wrote}: {path} does not exist"
-
-
-def _is_running(context: Context, run_id: int) -> bool:
-    run = get_run(context.store, run_id)
-    # A run whose lease has lapsed writes no more, even if it still counts as RUNNING.
-    return run.outcome is RunOutcome.RUNNING and (run.lease_left_seconds or 0) > 0
 
 
 def journal(args: argparse.Namespace, context: Context) -> None:

@@ -33,6 +33,7 @@ def serve_project(args: argparse.Namespace, context: Context) -> None:
     with installed_packages("The server", "web"):
         from dataflow.api.project import Project
         from dataflow.api.server import serve
+        from dataflow.web.pages import PAGES
     from dataflow.cli.main import version
     from dataflow.secrets.known import KnownSecrets
     from dataflow.secrets.passphrase import get_passphrase
@@ -49,4 +50,4 @@ def serve_project(args: argparse.Namespace, context: Context) -> None:
         print(url, flush=True)
         context.say("Open this URL. It is for you only: whoever has it can act. To stop: Ctrl-C")
 
-    serve(project, args.host, args.port, announce)
+    serve(project, args.host, args.port, announce, PAGES)

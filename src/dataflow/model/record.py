@@ -56,6 +56,15 @@ def pick(instance: object, *names: str) -> dict[str, Any]:
     return {str(name): getattr(instance, name) for name in names}
 
 
+def as_tree(value: Any) -> Any:
+    """Return a record as JSON carries it: records inside it as objects, too, and tuples as lists."""
+    if hasattr(type(value), "_names"):
+        return {name: as_tree(item) for name, item in as_dict(value).items()}
+    if isinstance(value, dict):
+        return {str(name): as_tree(item) for name, item in value.items()}
+    return [as_tree(item) for item in value] if isinstance(value, list | tuple) else value
+
+
 def replace(instance: Instance, /, **changes: Any) -> Instance:
     """Return a copy of a record with some fields changed."""
     kind: Any = type(instance)

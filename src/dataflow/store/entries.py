@@ -98,6 +98,9 @@ def _write_jobs(
     for some in _batches([_job_record(entry) for entry in entries]):
         job_ids |= {row[0]: row[1] for row in tx.rows("registration.upsert_jobs", **tx.records(some))}
     _replace_parts(tx, entries, job_ids, ids)
+    for entry in entries:
+        if plan := before.get(entry.job.name):
+            _note_late_outputs(tx, plan, [ids[name] for name in entry.job.outputs])
     _follow(tx, entries, job_ids, before, reaches)
 
 
@@ -175,6 +178,13 @@ def _replace_parts(
         for some in _batches(records):
             tx.run(query, **tx.records(some))
     tx.run("several.delete_unused_pairs", **tx.ids(list(job_ids.values())))
+
+
+def _note_late_outputs(tx: Transaction, plan: Plan, dataset_ids: Sequence[int]) -> None:
+    """Remember the outputs that a job did not have: the work it has done has no chunks there."""
+    added = set(dataset_ids) - {output.dataset_id for output in plan.outputs}
+    if added:
+        tx.run("registration.note_late_outputs", job_id=plan.job_id, **tx.ids(sorted(added)))
 
 
 def _follow(

@@ -187,6 +187,9 @@ def purge_runs(tx: Transaction, before: str, after: int, most: int) -> tuple[int
     last = _last_of(tx, "operate.next_runs", after, most)
     if last is None:
         return 0, None
+    from dataflow.store.run_tally import tally_before_purge  # start-up: no run needs it
+
+    tally_before_purge(tx, last, before)
     runs = tx.run("operate.purge_runs", before=before, after=after, last=last)
     if runs:
         tx.run("operate.purge_pins", after=after, last=last)

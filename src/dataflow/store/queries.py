@@ -38,11 +38,17 @@ _SHARED = {
     JOIN job_output o ON o.job_id = p.job_id
     JOIN job_input i ON i.dataset_id = o.dataset_id AND i.mapping = 'same'
     JOIN job j ON j.job_id = i.job_id AND j.grain = p.grain)""",
+    "one_stratum": """w.job_id = :job_id AND w.state = :state AND w.hold = :hold AND w.priority = :priority
+          AND w.state <> 'DONE' AND w.state <> 'RUNNING'""",
+    "resubmitted": """w.job_id = :job_id AND w.hold = FALSE AND w.resubmitted
+          AND w.state <> 'DONE' AND w.state <> 'RUNNING' AND w.state <> 'FAILED' AND w.state <> 'INVALID'""",
 }
 """Conditions that several queries share. `$was_skipped`: work `w` lacks an interval although the calendar has
 a later one and is not about to catch up. `$longest_wait`: of job `j`'s work, after a lost lease, a failed
 attempt with its jitter, or a revoked run. `$paced`: jobs with the calendars that their work waits for, itself
-or through other jobs, and that have not ended; of one grain, so that sort keys can be compared."""
+or through other jobs, and that have not ended; of one grain, so that sort keys can be compared.
+`$one_stratum`: open work `w` of one job, state, hold and priority, which work_open has in order.
+`$resubmitted`: open work `w` that is not on hold and that an operator has called for again."""
 
 
 def add_folder(path: str) -> None:
@@ -104,7 +110,7 @@ def read_migrations() -> list[tuple[int, str, str]]:
     return found
 
 
-SCHEMA_VERSION = 18
+SCHEMA_VERSION = 19
 """The number of the newest migration, so start-up need not read the folder; a test checks it."""
 
 OLDEST_SCHEMA = "SELECT value FROM meta WHERE key = 'oldest_schema'"

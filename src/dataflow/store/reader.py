@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from dataflow.model.record import record
 from dataflow.store import workers
+from dataflow.store.attention_reads import AttentionReads
+from dataflow.store.chunk_pages import ChunkPages
 from dataflow.store.chunk_reads import ChunkReads
 from dataflow.store.control_reads import ControlReads
+from dataflow.store.grid_reads import GridReads
 from dataflow.store.job_reads import JobReads
 from dataflow.store.lineage_reads import LineageReads
 from dataflow.store.reads import Reads
@@ -77,6 +80,16 @@ class WorkerReads(Reads):
 
 
 class Reader(
-    JobReads, WorkReads, RunReads, ChunkReads, LineageReads, JournalReads, ControlReads, WorkerReads
+    JobReads,
+    WorkReads,
+    RunReads,
+    ChunkReads,
+    GridReads,
+    ChunkPages,
+    LineageReads,
+    JournalReads,
+    ControlReads,
+    AttentionReads,
+    WorkerReads,
 ):
     """Every read of one store."""

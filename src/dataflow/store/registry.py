@@ -166,6 +166,7 @@ def remove_dataset(tx: Transaction, name: str) -> int:
     tx.run("registration.delete_versions", dataset_id=dataset_id)
     chunks = tx.run("registration.delete_chunks", dataset_id=dataset_id)
     tx.run("registration.delete_calendar", dataset_id=dataset_id)
+    tx.run("registration.forget_late_output", dataset_id=dataset_id)
     from dataflow.store import incidents  # start-up: no run needs it
 
     tx.run("watch.forget_watches", **tx.ids([dataset_id]))

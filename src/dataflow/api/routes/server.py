@@ -43,7 +43,7 @@ ROUTES = (
         needs_store=False,
     ),
     Route("GET", "/readyz", Permission.PUBLIC, "Say whether the store answers", say_ready, STATUS),
-    Route("GET", "/", Permission.READ, "Name the server", show_start, START, needs_store=False),
+    Route("GET", PREFIX, Permission.READ, "Name the server", show_start, START, needs_store=False),
     Route(
         *("GET", OPENAPI_PATH, Permission.READ, "Describe this API (OpenAPI 3.1)", show_openapi),
         {"type": "object"},

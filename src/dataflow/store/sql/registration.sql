@@ -126,6 +126,16 @@ INSERT INTO job_output (dataset_id, job_id, position)
 SELECT CAST(value ->> 'dataset_id' AS bigint), CAST(value ->> 'job_id' AS bigint), CAST(value ->> 'position' AS integer)
 FROM $records
 
+-- name: note_late_outputs
+-- Outputs that a job gets although it has work: what is done has no chunk there.
+INSERT INTO late_output (dataset_id)
+SELECT ids.id FROM $ids
+WHERE EXISTS (SELECT 1 FROM work w WHERE w.job_id = :job_id)
+ON CONFLICT DO NOTHING
+
+-- name: forget_late_output
+DELETE FROM late_output WHERE dataset_id = :dataset_id
+
 -- name: insert_environments
 INSERT INTO job_environment (job_id, name, value)
 SELECT CAST(value ->> 'job_id' AS bigint), value ->> 'name', value ->> 'value'

@@ -1,0 +1,1 @@
+"""The screens, each with the reads of the API that fill it."""

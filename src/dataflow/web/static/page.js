@@ -1,0 +1,128 @@
+// What is live on a page: parts that follow the store, the log of a run, and the keyboard. Pages read well without it.
+"use strict";
+
+const SETTLE_MS = 400;
+const RETRY_MS = 2000;
+
+// Parts with data-live are replaced by those of the same page, fetched again, when something changes.
+
+let pending = 0;
+let loading = false;
+let again = false;
+
+async function refresh() {
+  pending = 0;
+  if (loading) { again = true; return; }
+  loading = true;
+  try {
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
+    if (answer.status >= 500) { showConnection(false); setTimeout(follow, RETRY_MS); return; }
+    if (!answer.ok) { location.reload(); return; }
+    showConnection(true);
+    replaceParts(new DOMParser().parseFromString(await answer.text(), "text/html"));
+  } catch {
+    showConnection(false);
+    setTimeout(follow, RETRY_MS);
+  } finally {
+    loading = false;
+    if (again) { again = false; follow(); }
+  }
+}
+
+function replaceParts(fresh) {
+  for (const part of document.querySelectorAll("[data-live]")) {
+    const other = fresh.getElementById(part.id);
+    if (!other || other.innerHTML === part.innerHTML || part.contains(focusedField())) continue;
+    const focused = part.contains(document.activeElement) ? document.activeElement.id : "";
+    part.replaceChildren(...other.childNodes);
+    if (focused) document.getElementById(focused)?.focus();
+  }
+}
+
+function focusedField() {
+  const found = document.activeElement;
+  return found && /^(INPUT|TEXTAREA|SELECT)$/.test(found.tagName) ? found : null;
+}
+
+function follow() {
+  if (!pending) pending = setTimeout(refresh, SETTLE_MS);
+}
+
+function showConnection(isFine) {
+  const bar = document.getElementById("connection");
+  bar.classList.toggle("lost", !isFine);
+  bar.textContent = isFine ? "" : "The server or its store does not answer. This page shows the last known state and will reconnect.";
+}
+
+function listen() {
+  if (!document.querySelector("[data-live]")) return;
+  const events = new EventSource("/api/v1/events");
+  events.addEventListener("hello", follow); // what changed since the page was made
+  events.addEventListener("change", follow);
+  events.addEventListener("reload", follow);
+  events.addEventListener("store", (event) => {
+    const { reachable } = JSON.parse(event.data);
+    showConnection(reachable);
+    if (reachable) follow();
+  });
+  events.addEventListener("error", () => showConnection(false));
+  addEventListener("pagehide", () => events.close());
+}
+
+// The log of a run: more of it is fetched from where it ended; it follows until one scrolls up.
+
+function followLog(log) {
+  let offset = Number(log.dataset.next);
+  let isEnded = log.dataset.ended === "true";
+  let isFollowing = true;
+  log.addEventListener("scroll", () => {
+    isFollowing = log.scrollTop + log.clientHeight >= log.scrollHeight - 8;
+  });
+  log.scrollTop = log.scrollHeight;
+  async function more() {
+    try {
+      const answer = await fetch(`${log.dataset.source}?offset=${offset}`, { cache: "no-store" });
+      if (answer.ok) {
+        const { text, next, is_running: isRunning } = await answer.json();
+        if (text) { log.append(text); shorten(log); }
+        if (isFollowing) log.scrollTop = log.scrollHeight;
+        isEnded = !isRunning && next === offset;
+        offset = next;
+      }
+    } catch { /* the bar above says it */ }
+    if (!isEnded) setTimeout(more, 1000);
+  }
+  if (!isEnded) setTimeout(more, 500);
+}
+
+function shorten(log) { // a browser that shows a hundred megabytes is slow; the start is one click away
+  while (log.childNodes.length > 200) log.firstChild.remove();
+}
+
+// The keyboard: / searches, g and a letter goes to a screen, ? shows the keys.
+
+let hasG = false;
+
+function press(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || focusedField()) return;
+  if (event.key === "/") { event.preventDefault(); document.getElementById("search").focus(); return; }
+  if (event.key === "?") { document.getElementById("keys").showModal(); return; }
+  if (hasG) {
+    hasG = false;
+    const link = document.querySelector(`nav a[data-key="${CSS.escape(event.key)}"]`);
+    if (link) link.click();
+    return;
+  }
+  hasG = event.key === "g";
+}
+
+function copyFrom(event) {
+  const button = event.target.closest("[data-copy]");
+  if (button) navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+}
+
+document.addEventListener("keydown", press);
+document.addEventListener("click", copyFrom);
+document.getElementById("show-keys").addEventListener("click", () => document.getElementById("keys").showModal());
+document.querySelectorAll("pre[data-source]").forEach(followLog);
+listen();
