@@ -847,3 +847,12 @@ def _compare(world: World, job: str, dataid: str) -> None:
     if "takes it over" in verdict:
         return  # a lost run's work may have to wait first; the claim that frees it decides
     assert says_taken == bool(given.runs), (job, dataid, verdict, given)
+
+
+def test_work_before_the_start_of_its_job_says_so(world: World) -> None:
+    world.dataset("hours", grain="hourly")
+    world.job("sum", ["hours:within"], [], grain="daily", start="2026-08-02")
+    world.ready("hours", "2026-08-01T00+00:00")
+    found = ask(world, "sum", "2026-08-01")
+    assert found.verdict == ("PENDING: there is no work sum/2026-08-01, because job sum starts at 2026-08-02")
+    assert found.next == "dataflow job add sum --start 2026-08-01"

@@ -25,7 +25,8 @@ from dataflow.actions.next_commands import (
 from dataflow.actions.refusals import in_the_past
 from dataflow.actions.shortages import describe_incomplete, describe_partial, has_no_pairs
 from dataflow.actions.work_case import Reason, WorkCase, why_not_ready
-from dataflow.model.mapping import UNCALLING
+from dataflow.model.grain import Grain
+from dataflow.model.mapping import UNCALLING, creates_work
 from dataflow.model.record import record, replace
 from dataflow.model.status import RunOutcome, Status, WorkState
 
@@ -104,6 +105,13 @@ def _explain_open(case: WorkCase, work: WorkRow, run: RunRow | None) -> Explanat
 
 def _explain_uncalled(case: WorkCase) -> Explanation:
     """Explain work that does not exist because no chunk has called for it."""
+    if _is_too_early(case):
+        job = case.plan.job
+        text = f"there is no work {case.name}, because job {job.name} starts at {job.start}"
+        command = shell("dataflow", "job", "add", job.name, "--start", case.dataid)
+        if case.plan.is_pipeline:  # each run registers it again, as its class declares it
+            command = run_command(case.plan, case.dataid)
+        return Explanation(Status.PENDING, (Reason(text, command),), (), (), None)
     missing = list_missing(case, _explain_producer)
     text = f"there is no work {case.name} yet"
     if not missing:
@@ -115,6 +123,14 @@ def _explain_uncalled(case: WorkCase) -> Explanation:
     held = list_holds(case)
     reasons = (Reason(f"{text}; {first.text}", first.next), *missing[1:], *held)
     return Explanation(Status.PENDING, reasons, tuple(missing), tuple(held), None)
+
+
+def _is_too_early(case: WorkCase) -> bool:
+    """Return whether no chunk creates the work because it is before the job's start."""
+    plan = case.plan
+    calling = [source.mapping for source in plan.inputs if source.mapping not in UNCALLING]
+    where = (case.dataid, plan.job.start or None, Grain(plan.grain))
+    return bool(calling) and not any(creates_work(mapping, *where) for mapping in calling)
 
 
 def _explain_producer(case: WorkCase) -> Reason:
