@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 MOST_STALE = 20
 """Missing chunks of one input that are looked at one by one."""
 NO_INTERVAL = "has no interval"
+NOT_MARKED = "not marked ready"
 
 
 def list_missing(case: WorkCase, explain_producer: Callable[[WorkCase], Reason]) -> list[Reason]:
@@ -78,11 +79,14 @@ def _why_short(case: WorkCase, shortage: Shortage, explain_producer: Callable[[W
     """Explain too few chunks of an input; the next command is that of the first missing one."""
     dataid = shortage.lacking[0]
     chunk = case.find_chunk(shortage.source.dataset_id, dataid)
-    first = _why_missing(case, shortage.source, dataid, chunk, explain_producer)
-    text = describe(shortage, case.store.read.get_now())
-    if first.text.endswith(": not marked ready"):
-        return replace(first, text=text)
-    return replace(first, text=f"{text}; {first.text}")
+    cause = _find_cause(case, shortage.source, dataid, chunk, explain_producer)
+    # What a producer waits for continues its sentence.
+    text = describe(shortage, case.store.read.get_now(), as_object=bool(case.depth))
+    if cause.text == NOT_MARKED:
+        return replace(cause, text=text)
+    name = f"{shortage.source.dataset.name}/{dataid}"
+    first = name if case.depth else f"input {name}"
+    return replace(cause, text=f"{text}; {first} is not ready: {cause.text}")
 
 
 def find_latest(case: WorkCase, source: PlanInput) -> Pin | None:
@@ -143,27 +147,38 @@ def _why_missing(
     chunk: ChunkFacts | None,
     explain_producer: Callable[[WorkCase], Reason],
 ) -> Reason:
+    cause = _find_cause(case, source, dataid, chunk, explain_producer)
     name = f"{source.dataset.name}/{dataid}"
+    if not case.depth:
+        is_whole = NO_INTERVAL in cause.text
+        return cause if is_whole else replace(cause, text=f"input {name} is not ready: {cause.text}")
     # What a producer waits for continues its sentence.
-    text, link = (name, ", and ") if case.depth else (f"input {name} is not ready", ": ")
+    if cause.text == NOT_MARKED:
+        return replace(cause, text=f"{name}, which is {cause.text}")
+    if cause.text.startswith("it ") and not case.store.read.find_producer(source.dataset_id):
+        return replace(cause, text=f"{name}, which {cause.text.removeprefix('it ')}")
+    return replace(cause, text=f"{name}, and {cause.text}")
+
+
+def _find_cause(
+    case: WorkCase,
+    source: PlanInput,
+    dataid: str,
+    chunk: ChunkFacts | None,
+    explain_producer: Callable[[WorkCase], Reason],
+) -> Reason:
+    """Explain why one chunk is not ready, without naming it."""
     reason = _why_not_due(case, source, dataid) or _why_no_beginning(case, source, chunk)
-    if reason and NO_INTERVAL in reason.text and not case.depth:
+    if reason is not None:
         return reason
-    if reason is None:
-        producer = case.store.read.find_producer(source.dataset_id)
-        plan = case.store.find_plan(producer) if producer else None
-        if plan is None:
-            found = why_not_ready(chunk) if chunk else "is not marked ready"
-            if case.depth:
-                link = ", which "
-            else:
-                found = f"it {found}" if chunk else "not marked ready"
-            reason = Reason(found, ready_command(source.dataset.name, dataid))
-        elif chunk is not None and chunk.withdrawn:
-            reason = Reason("it was withdrawn", resubmit_command(plan.job.name, dataid))
-        else:
-            reason = explain_producer(replace(case, plan=plan, dataid=dataid, depth=case.depth + 1))
-    return replace(reason, text=f"{text}{link}{reason.text}")
+    producer = case.store.read.find_producer(source.dataset_id)
+    plan = case.store.find_plan(producer) if producer else None
+    if plan is None:
+        found = f"it {why_not_ready(chunk)}" if chunk else NOT_MARKED
+        return Reason(found, ready_command(source.dataset.name, dataid))
+    if chunk is not None and chunk.withdrawn:
+        return Reason("it was withdrawn", resubmit_command(plan.job.name, dataid))
+    return explain_producer(replace(case, plan=plan, dataid=dataid, depth=case.depth + 1))
 
 
 def _why_uncovered(case: WorkCase, source: PlanInput) -> Reason:

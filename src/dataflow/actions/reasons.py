@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from dataflow.actions.blockers import list_blockers, list_holds
-from dataflow.actions.changed_inputs import describe_older, explain_stale
+from dataflow.actions.changed_inputs import describe_change, describe_older, explain_stale
 from dataflow.actions.crashes import list_crashes
 from dataflow.actions.missing import list_missing, list_stale
 from dataflow.actions.next_commands import (
@@ -29,6 +29,7 @@ from dataflow.model.grain import Grain
 from dataflow.model.mapping import UNCALLING, creates_work
 from dataflow.model.record import record, replace
 from dataflow.model.status import RunOutcome, Status, WorkState
+from dataflow.store.staleness import NEWER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,6 +101,9 @@ def _explain_open(case: WorkCase, work: WorkRow, run: RunRow | None) -> Explanat
         reasons.append(Reason(text, "dataflow doctor"))
     if not reasons:
         reasons.append(_nothing_in_the_way(case, work))
+    if not case.depth and (changed := describe_change(case)):
+        text = reasons[0].text.removeprefix(f"{NEWER}; ")
+        reasons[0] = replace(reasons[0], text=f"{changed}; {text}")
     return Explanation(_status(case, work), tuple(reasons), tuple(missing), tuple(blockers), run)
 
 
@@ -151,6 +155,8 @@ def _explain_producer(case: WorkCase) -> Reason:
     if (stale or found.status is Status.PENDING) and found.missing:
         text = f"job {name} waits for {found.missing[0].text.removeprefix('waits for ')}"
         return Reason(f"{stale}{text}", found.next)
+    if stale and case.store.read.find_work_state(case.plan.job_id, case.dataid) is WorkState.DONE:
+        return Reason(f"{stale}job {name} {found.reasons[0].text}", found.next)
     if stale and not found.blockers:
         return Reason(f"{stale}job {name} will make it again", found.next)
     return Reason(f"job {name} is {found.status} ({found.reasons[0].text})", found.next)
