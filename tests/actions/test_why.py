@@ -925,3 +925,22 @@ def test_what_a_job_with_several_chunks_waits_for_continues_the_sentence(world: 
     assert found.verdict.endswith(
         f"; {missing.replace('19', '21')}; hours/{HOURS[0]} is not ready: it was withdrawn"
     )
+
+
+def test_a_declared_command_that_cannot_be_run_is_named(world: World, tmp_path: Path) -> None:
+    (tmp_path / "dataflow.toml").write_text('[job.to_clean]\ncommand = ["./load.sh", "--full"]\n')
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    script = tmp_path / "load.sh"
+    found = ask(world, "to_clean", folder=tmp_path)
+    broken = f'PENDING: no worker here can run its command "{script}": '
+    assert found.verdict == f"{broken}there is no such file"
+    assert found.next == "correct command of [job.to_clean] in dataflow.toml"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o644)
+    found = ask(world, "to_clean", folder=tmp_path)
+    assert (found.verdict, found.next) == (f"{broken}it is not executable", f"chmod +x {script}")
+    script.chmod(0o755)
+    found = ask(world, "to_clean", folder=tmp_path)
+    assert found.verdict == "PENDING: nothing blocks it, and the next worker or RunJob takes it"
+    assert found.next == "RunJob --job to_clean ./load.sh --full"

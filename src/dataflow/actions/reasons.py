@@ -11,6 +11,7 @@ import os
 from dataflow.actions.blockers import list_blockers, list_holds
 from dataflow.actions.changed_inputs import describe_change, describe_older, explain_stale
 from dataflow.actions.crashes import list_crashes
+from dataflow.actions.declared_commands import command_line, explain_broken, find_declared
 from dataflow.actions.missing import list_missing, list_stale
 from dataflow.actions.next_commands import (
     follow_command,
@@ -166,9 +167,14 @@ def _nothing_in_the_way(case: WorkCase, work: WorkRow) -> Reason:
     first = case.store.read.find_first_claimable(case.plan.job_id, case.plan.job.order)
     history = f"{in_the_past(work.reason)}; " if work.reason else ""
     partial = describe_incomplete(case)
+    if broken := explain_broken(case):
+        return replace(broken, text=f"{history}{broken.text}{partial}")
     if first is None or first == case.dataid or case.plan.job.ordered:
-        text = f"{history}nothing blocks it, and the next {runner(case.plan)} takes it{partial}"
-        return Reason(text, run_command(case.plan))
+        declared = bool(find_declared(case))
+        taker = f"worker or {runner(case.plan)}" if declared else runner(case.plan)
+        text = f"{history}nothing blocks it, and the next {taker} takes it{partial}"
+        is_known = case.plan.script_path or not declared
+        return Reason(text, run_command(case.plan) if is_known else command_line(case))
     text = f"{history}it runs after {first}" if history else f"nothing blocks it, but {first} comes first"
     text += partial
     return Reason(text, run_command(case.plan, case.dataid))
