@@ -11,7 +11,7 @@ from dataflow.cli.options import Commands, add_choice, add_switches, count
 from dataflow.cli.output import pick
 from dataflow.cli.progress import Progress
 from dataflow.cli.tables import show_rows
-from dataflow.errors import BadInput, UsageError
+from dataflow.errors import BadInput, FilesFailed, UsageError
 from dataflow.model.dataid import canonical_dataid, dataid_range, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.status import Status
@@ -141,7 +141,7 @@ class Source:
 
 
 def open_lines(path: str, option: str) -> TextIO:
-    """Open a text file, or stdin for `-`; BadInput names the option if it cannot be read."""
+    """Open a text file, or stdin for `-`; the error names the option if it cannot be read."""
     is_stdin = path == "-"
     try:
         # surrogateescape: a line that is not UTF-8 is refused as a dataid, with its line number.
@@ -151,6 +151,7 @@ def open_lines(path: str, option: str) -> TextIO:
             errors="surrogateescape",
             closefd=not is_stdin,
         )
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise BadInput(f"Cannot read {option} {quoted(path)}: {reason}.") from error
+    except OSError as error:
+        raise FilesFailed(f"Cannot read {option} {quoted(path)}: {error.strerror}.") from error
+    except ValueError as error:
+        raise BadInput(f"Cannot read {option} {quoted(path)}: {error}.") from error

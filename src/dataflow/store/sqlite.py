@@ -264,7 +264,11 @@ class SqliteDatabase:
                 make_private_folder(folder)
                 create_private(self.path)
             connection = apsw.Connection(self.path, flags=apsw.SQLITE_OPEN_READWRITE)
+        except PermissionError as error:
+            raise _denied(self.path, error) from error
         except (OSError, apsw.Error) as error:
+            if not os.access(self.path, os.R_OK | os.W_OK) and os.path.exists(self.path):
+                raise _denied(self.path, error) from error
             raise errors.StoreUnreachable(
                 f"Cannot open the store {self.path}: {error}. Does {folder} exist, and is it writable? "
                 "Choose another location with --store or DATAFLOW_STORE."
@@ -336,6 +340,14 @@ class _translated:
         if not isinstance(error, apsw.Error):
             return
         raise translate(error, self._path) from error
+
+
+def _denied(path: str, error: Exception) -> errors.StoreDenied:
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return errors.StoreDenied(
+        f"This user may not open the store {path}: {reason}. SQLite needs read and write access to the file "
+        f"and its folder. Check: ls -ld {os.path.dirname(path)} {path}"
+    )
 
 
 def translate(error: apsw.Error, path: str) -> errors.StoreError:
