@@ -121,7 +121,7 @@ def dataflow(
         (
             "job add x --in bobn",
             UNKNOWN,
-            'Did you mean "bobin"? Register it first: dataflow dataset add bobn',
+            'Did you mean "bobin"? Otherwise register it first: dataflow dataset add bobn',
         ),
         ("job add x --in bobin:befor", BAD, "Known mappings: same, previous"),
         ("job add x --in bobin:", BAD, "must be a dataset, or a dataset and a mapping"),

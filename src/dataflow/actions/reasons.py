@@ -257,7 +257,7 @@ def _quarantined(case: WorkCase, work: WorkRow, crashes: Sequence[CrashEvidence]
     parts = [work.reason]
     for crash in crashes:
         lines = f": {' | '.join(crash.last_lines)}" if crash.last_lines else ""
-        parts.append(f"run {crash.run_id} died on {crash.host} at {crash.ended_at}{lines}")
+        parts.append(f"run {crash.run_id} on {crash.host} was found dead at {crash.ended_at}{lines}")
     return Reason("; ".join(parts), resubmit_command(case.plan.job.name, case.dataid))
 
 
