@@ -91,7 +91,8 @@ def ready(args: argparse.Namespace, context: Context) -> None:
     with Source(args, context) as source, Progress("made ready") as progress:
         result = make_ready(context.store, args.dataset, source, args.again, progress)
     already = f", {result.already:,} already ready" if result.already else ""
-    context.say(f"{args.dataset}: {result.changed:,} made ready{already}.")
+    hint = "" if result.changed or not result.already else " To publish a new version: --again"
+    context.say(f"{args.dataset}: {result.changed:,} made ready{already}.{hint}")
 
 
 def take_back(args: argparse.Namespace, context: Context) -> None:
