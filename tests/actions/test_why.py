@@ -944,3 +944,15 @@ def test_a_declared_command_that_cannot_be_run_is_named(world: World, tmp_path: 
     found = ask(world, "to_clean", folder=tmp_path)
     assert found.verdict == "PENDING: nothing blocks it, and the next worker or RunJob takes it"
     assert found.next == "RunJob --job to_clean ./load.sh --full"
+
+
+def test_a_window_that_reaches_back_before_the_first_chunk_suggests_a_start(world: World) -> None:
+    world.dataset("days", grain="daily")
+    world.job("smooth", ["days:window(-2, 0)"], [], grain="daily")
+    world.ready("days", "2026-08-03", "2026-08-04", "2026-08-05", "2026-08-07")
+    found = ask(world, "smooth", "2026-08-04")
+    assert found.verdict.endswith("; the first chunk of days is 2026-08-03, and job smooth has no --start")
+    assert found.next == "dataflow job add smooth --start 2026-08-03"
+    assert ask(world, "smooth", "2026-08-07").next == "dataflow ready days 2026-08-06"
+    world.job("smooth", ["days:window(-2, 0)"], [], grain="daily", start="2026-08-03")
+    assert world.state("smooth", "2026-08-04") == "CLAIMABLE"

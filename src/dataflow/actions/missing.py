@@ -19,7 +19,7 @@ from dataflow.actions.work_case import Reason, why_not_ready
 from dataflow.model.coverage import find_first_covering, kind_of
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import ALL, LATEST, SIMPLE, is_lagging, needed_by
+from dataflow.model.mapping import ALL, LATEST, SIMPLE, WINDOW, is_lagging, needed_by, word_of
 from dataflow.model.record import replace
 from dataflow.store.registry import CALENDAR_SUFFIX, calendar_name
 
@@ -78,6 +78,8 @@ def list_stale(case: WorkCase, explain_producer: Callable[[WorkCase], Reason]) -
 def _why_short(case: WorkCase, shortage: Shortage, explain_producer: Callable[[WorkCase], Reason]) -> Reason:
     """Explain too few chunks of an input; the next command is that of the first missing one."""
     dataid = shortage.lacking[0]
+    if beginning := _why_before_the_first(case, shortage):
+        return beginning
     chunk = case.find_chunk(shortage.source.dataset_id, dataid)
     cause = _find_cause(case, shortage.source, dataid, chunk, explain_producer)
     # What a producer waits for continues its sentence.
@@ -87,6 +89,20 @@ def _why_short(case: WorkCase, shortage: Shortage, explain_producer: Callable[[W
     name = f"{shortage.source.dataset.name}/{dataid}"
     first = name if case.depth else f"input {name}"
     return replace(cause, text=f"{text}; {first} is not ready: {cause.text}")
+
+
+def _why_before_the_first(case: WorkCase, shortage: Shortage) -> Reason | None:
+    """Explain a window that reaches back before the first chunk of its input: the job needs a --start."""
+    source, job = shortage.source, case.plan.job
+    if word_of(source.mapping) != WINDOW or job.start or case.depth or case.plan.is_pipeline:
+        return None
+    first = next(iter(case.store.read.list_chunks(source.dataset_id, most=1)), None)
+    grain = Grain(source.dataset.grain)
+    if first is None or sort_key(first.dataid, grain) <= sort_key(shortage.lacking[0], grain):
+        return None
+    text = describe(shortage, case.store.read.get_now())
+    begins = f"the first chunk of {source.dataset.name} is {first.dataid}, and job {job.name} has no --start"
+    return Reason(f"{text}; {begins}", shell("dataflow", "job", "add", job.name, "--start", first.dataid))
 
 
 def find_latest(case: WorkCase, source: PlanInput) -> Pin | None:
