@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sqlite3
@@ -13,14 +14,16 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 import pytest
 
+from dataflow import errors
 from dataflow.actions.apply import apply_changes
 from dataflow.actions.make_ready import make_ready
 from dataflow.cli.dataset import FIELDS
 from dataflow.config.declarations import read_declarations
 from dataflow.store.opener import open_store
+from dataflow.store.sqlite import SqliteDatabase
 from tests.acceptance.commands import Commands, open_commands
 
-USAGE, BAD, UNKNOWN, DENIED, CONFLICT, MISMATCH, SECRET, CONFIG = 64, 65, 66, 77, 75, 76, 77, 78
+USAGE, BAD, UNKNOWN, DENIED, FILES, CONFLICT, MISMATCH, SECRET, CONFIG = 64, 65, 66, 77, 74, 75, 76, 77, 78
 
 JOB_OPTIONS = ("in", "out", "env", "schedule", "lease", "grace", "retry-delay", "retries", "priority")
 SCHEDULE_OPTIONS = ("start", "end", "timezone")
@@ -106,8 +109,8 @@ def dataflow(
         ("ready days", USAGE, "DATAID…, --from A --to B, or --file F"),
         ("ready days 2026-08-21 --file list", USAGE, "in one way"),
         ("ready bobin --from a --to b", BAD, "List the dataids, or use --file"),
-        ("ready bobin --file nowhere", BAD, 'Cannot read --file "nowhere": No such file or directory'),
-        ("ready bobin --file .", BAD, 'Cannot read --file ".": Is a directory'),
+        ("ready bobin --file nowhere", FILES, 'Cannot read --file "nowhere": No such file or directory'),
+        ("ready bobin --file .", FILES, 'Cannot read --file ".": Is a directory'),
         ("resubmit sum --from 2026-08-22 --to 2026-08-21", BAD, "Swap them"),
         ("resubmit sum --from 2026-08-22", USAGE, "--from A --to B"),
         ("resubmit sum", USAGE, "No work selected"),
@@ -118,7 +121,7 @@ def dataflow(
         (
             "job add x --in bobn",
             UNKNOWN,
-            'Did you mean "bobin"? Register it first: dataflow dataset add bobn',
+            'Did you mean "bobin"? Otherwise register it first: dataflow dataset add bobn',
         ),
         ("job add x --in bobin:befor", BAD, "Known mappings: same, previous"),
         ("job add x --in bobin:", BAD, "must be a dataset, or a dataset and a mapping"),
@@ -164,7 +167,7 @@ def dataflow(
         ("--password hunter2 status", USAGE, "Unknown option: --password. See: dataflow --help"),
         ("--json status", USAGE, "--json belongs after the command."),
         ("status --jsno", USAGE, 'Unknown option: --jsno. Did you mean "--json"?'),
-        ("apply nowhere.toml", CONFIG, '"nowhere.toml" does not exist'),
+        ("apply nowhere.toml", FILES, '"nowhere.toml" does not exist'),
         ("apply", USAGE, "dataflow init"),
         ("db upgrade --print", USAGE, "PostgreSQL"),
         ("dataset list --store mysql://x", USAGE, "sqlite:///path"),
@@ -297,7 +300,7 @@ def _assert_all_or_nothing(dataflow: Commands, commands: Iterable[tuple[str, ...
     before = dataflow.facts()
     for words in commands:
         done = dataflow(*words, code=None)
-        assert done.code in (0, USAGE, BAD, UNKNOWN, CONFLICT, SECRET, CONFIG), (words, done)
+        assert done.code in (0, USAGE, BAD, UNKNOWN, FILES, CONFLICT, SECRET, CONFIG), (words, done)
         assert len(done.err) < 4000
         assert not re.search(r"[\x00-\x08\x1b]", done.err), (words, done)
         after = dataflow.facts()
@@ -440,3 +443,32 @@ def test_a_newer_store_or_a_missing_one_is_refused(dataflow: Commands, tmp_path:
     assert "is not a DataFlow store" in done.err
     done = dataflow.say("dataset add x --store sqlite:////proc/none/dataflow.db", code=69)
     assert "Choose another location with --store or DATAFLOW_STORE" in done.err
+
+
+def test_a_file_that_cannot_be_read_or_written_is_named_once(dataflow: Commands) -> None:
+    dataflow.say("dataset add joined")
+    dataflow.say("job add join --in bobin:pairs --out joined")
+    done = dataflow.say("job pairs join bobin nowhere", code=FILES)
+    assert done.err == 'dataflow: Cannot read FILE "nowhere": No such file or directory.\n'
+    (dataflow.path / "plain").write_text("")
+    done = dataflow.say("init plain", code=FILES)
+    assert done.err.startswith("dataflow: Cannot write ")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_store_of_another_user_is_denied(tmp_path: Path) -> None:
+    path = tmp_path / "closed" / "dataflow.db"
+    SqliteDatabase(str(path)).close()
+    path.chmod(0o600)
+    for folder in (tmp_path, *list(tmp_path.parents)[:2]):
+        folder.chmod(0o755)
+    path.parent.chmod(0o755)
+    os.seteuid(65534)
+    try:
+        with pytest.raises(errors.StoreDenied, match="This user may not open the store"):
+            SqliteDatabase(str(path))
+        path_in_closed = tmp_path / "new" / "dataflow.db"
+        with pytest.raises(errors.StoreDenied, match=r"Permission denied. SQLite needs"):
+            SqliteDatabase(str(path_in_closed))
+    finally:
+        os.seteuid(0)

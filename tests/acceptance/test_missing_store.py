@@ -86,7 +86,7 @@ def test_runjob_in_the_wrong_folder_leaves_neither_store_nor_lock(project: Proje
 
 
 @pytest.mark.parametrize(
-    "line", ["status", "why loadbob", "ready bobin 1.0", "run loadbob.sh", "query select"]
+    "line", ["status", "why loadbob", "ready bobin 1.0", "run loadbob.sh", "query select", "up", "worker"]
 )
 def test_outside_any_project_a_command_names_the_folder_and_the_ways_out(
     commands: Commands, line: str

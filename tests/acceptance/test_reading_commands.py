@@ -608,3 +608,32 @@ def poke(flow: Flow, sql: str) -> None:
             connection.execute(sql.encode())
     else:
         apsw.Connection(flow.url.removeprefix("sqlite:///")).execute(sql)
+
+
+def test_words_of_pipeline_are_suggested_and_help_of_a_command_is_its_help(embedded: Commands) -> None:
+    for word in ("plan", "preview"):
+        done = embedded(word, "OrdersDatasetPipeline", code=64)
+        assert f'Did you mean "pipeline {word}"?' in done.err
+    assert embedded.say("help ready").out == embedded.say("ready --help").out
+
+
+def test_the_answer_located_names_an_input_without_a_location_once(embedded: Commands) -> None:
+    embedded.say("dataset add hours --grain hourly")
+    embedded.say("dataset add days --grain daily")
+    embedded.say("job add sum --in hours:within --out days")
+    embedded.say("ready hours --from 2026-01-01T00 --to 2026-01-01T23")
+    found = {answer["question"]: answer["evidence"] for answer in embedded.json("why", "sum")["answers"]}
+    assert found["located"].count("hours declares no location") == 1
+
+
+def test_ready_of_what_is_ready_names_the_option_for_a_new_version(embedded: Commands) -> None:
+    embedded.say("ready bobin 1.0")
+    done = embedded.say("ready bobin 1.0")
+    assert done.err == "bobin: 0 made ready, 1 already ready. To publish a new version: --again\n"
+    assert "--again" not in embedded.say("ready bobin 1.0 2.0").err
+
+
+def test_invalidating_one_chunk_speaks_of_it_in_the_singular(embedded: Commands) -> None:
+    embedded.say("ready bobin 1.0 2.0")
+    assert "1 chunk of bobin; 0 results made from it." in embedded.say("invalidate bobin 1.0 --dry-run").err
+    assert "0 results made from them." in embedded.say("invalidate bobin 1.0 2.0 --dry-run").err

@@ -155,3 +155,9 @@ def test_a_changed_password_is_reported_without_showing_it(world: World, tmp_pat
 def test_a_job_may_read_the_calendar_of_one_declared_after_it(world: World, tmp_path: Path) -> None:
     text = "[job.follow]\nin=['lead.calendar']\n[job.lead]\nschedule='@daily'\n"
     assert told(apply_changes(world.store, declare(tmp_path, text))) == ["job lead added", "job follow added"]
+
+
+def test_a_mistyped_input_suggests_a_dataset_of_the_same_file(world: World, tmp_path: Path) -> None:
+    text = '[dataset.orders]\n[job.load]\nin = ["order"]\n'
+    with pytest.raises(UnknownName, match=r'no dataset "order" for --in\. Did you mean "orders"'):
+        plan_changes(world.store, declare(tmp_path, text))

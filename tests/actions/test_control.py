@@ -118,8 +118,8 @@ def test_why_shows_the_evidence_of_a_quarantine(world: World, tmp_path: Path) ->
     (logs / f"{second}.log").write_text("one\ntwo\n\nthree\nallocating 64 GB\n")
     found = ask(world, "to_clean", "1", folder=tmp_path)
     assert (
-        f"FAILED: quarantined after 2 crashes: runs {first}, {second} on etl1; run {first} died on etl1 at 20"
-        in (found.verdict)
+        f"FAILED: quarantined after 2 crashes: runs {first}, {second} on etl1; "
+        f"run {first} on etl1 was found dead at 20" in (found.verdict)
     )
     assert found.verdict.endswith("Z: two | three | allocating 64 GB")
     assert found.next == "dataflow resubmit to_clean 1"

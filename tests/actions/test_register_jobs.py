@@ -356,3 +356,10 @@ def test_chunks_made_ready_while_a_job_is_registered_all_create_work_for_it(worl
     thread.join()
     for number in range(5):
         assert [run.dataid for run in world.claim(f"read{number}", len(dataids))] == dataids
+
+
+def test_a_schedule_of_a_finer_grain_suggests_a_mapping_that_is_accepted(world: World) -> None:
+    world.dataset("sales", grain="daily")
+    with pytest.raises(BadInput, match="Read it as sales:containing"):
+        add_job(world.store, job("report", "sales", schedule="@hourly"))
+    add_job(world.store, job("report", "sales:containing", schedule="@hourly"))

@@ -262,6 +262,28 @@ def test_work_whose_interval_has_not_ended_is_not_late(world: World) -> None:
     assert job(world, "digest").oldest is None
 
 
+def test_a_day_that_its_hours_call_for_waits_from_its_end_on(world: World) -> None:
+    now = world.store.read.get_now()
+    days = [utc_text(now + day * 86400)[:10] for day in (-2, -1, 0)]
+    world.dataset("hours", grain="hourly")
+    world.job("sum", ["hours:within"], [], grain="daily")
+    for day in reversed(days):
+        world.ready("hours", f"{day}T00+00:00")
+    world.poke("UPDATE work SET called_at = '2020-01-01T00:00:00.000Z'")
+    since = now // 86400 * 86400
+    oldest = job(world, "sum").oldest
+    assert oldest is not None
+    assert (oldest.dataid, oldest.since_at) == (days[0], utc_text(since - 86400))
+    assert abs(oldest.age_seconds - (now - since + 86400)) < 60
+    world.hold("sum", days[0])
+    world.poke(f"UPDATE work SET called_at = '{utc_text(now - 1)}' WHERE dataid = '{days[1]}'")
+    oldest = job(world, "sum").oldest
+    assert oldest is not None
+    assert (oldest.dataid, oldest.age_seconds < 60) == (days[1], True)
+    world.hold("sum", days[1])
+    assert job(world, "sum").oldest is None
+
+
 def test_work_downstream_of_a_schedule_is_not_late_before_the_interval_has_ended(world: World) -> None:
     now = world.store.read.get_now()
     skipped, yesterday, today = (utc_text(now + day * 86400)[:10] for day in (-3, -1, 0))
@@ -274,7 +296,8 @@ def test_work_downstream_of_a_schedule_is_not_late_before_the_interval_has_ended
 
     def late() -> list[str]:
         world.poke(age)
-        return [found.job for found in get_status(world.store).list_late(3 * 86400)]
+        jobs = get_status(world.store).jobs
+        return [found.job for found in jobs if found.oldest and found.oldest.state == "WAITING"]
 
     world.ready("rates", today)
     assert late() == []  # no interval has been added yet

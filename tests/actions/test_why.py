@@ -490,7 +490,9 @@ def test_a_newer_input_makes_the_output_stale(world: World) -> None:
     world.ready("raw", "1.0")
     world.do("to_clean")
     world.ready("raw", "1.0", again=True)
-    assert ask(world, "to_clean").verdict.startswith("STALE: an input has a newer version; nothing blocks it")
+    assert ask(world, "to_clean").verdict.startswith(
+        "STALE: raw/1.0 has version 2, and it was made from version 1; nothing blocks it"
+    )
     assert world.status("clean", "1.0") == "STALE"
 
 
@@ -847,3 +849,110 @@ def _compare(world: World, job: str, dataid: str) -> None:
     if "takes it over" in verdict:
         return  # a lost run's work may have to wait first; the claim that frees it decides
     assert says_taken == bool(given.runs), (job, dataid, verdict, given)
+
+
+def test_work_before_the_start_of_its_job_says_so(world: World) -> None:
+    world.dataset("hours", grain="hourly")
+    world.job("sum", ["hours:within"], [], grain="daily", start="2026-08-02")
+    world.ready("hours", "2026-08-01T00+00:00")
+    found = ask(world, "sum", "2026-08-01")
+    assert found.verdict == ("PENDING: there is no work sum/2026-08-01, because job sum starts at 2026-08-02")
+    assert found.next == "dataflow job add sum --start 2026-08-01"
+
+
+HOURS = [f"2026-08-01T{hour:02d}+00:00" for hour in range(24)]
+
+
+def make_day(world: World, **fields: Any) -> None:
+    world.dataset("hours", grain="hourly")
+    world.dataset("days", grain="daily")
+    world.dataset("reports", grain="daily")
+    world.job("sum", ["hours:within"], ["days"], grain="daily", **fields)
+    world.job("report", ["days"], ["reports"])
+
+
+def test_a_stale_day_names_the_hour_that_changed_also_while_it_is_on_hold(world: World) -> None:
+    make_day(world)
+    world.ready("hours", *HOURS)
+    world.do("sum")
+    world.ready("hours", HOURS[17], again=True)
+    changed = f"hours/{HOURS[17]} has version 2, and it was made from version 1; "
+    assert ask(world, "sum").verdict.startswith(f"STALE: {changed}nothing blocks it")
+    world.hold("sum")
+    assert f"{changed}job sum is on hold" in ask(world, "sum").verdict
+    world.release("sum")
+    world.pause()
+    assert f"{changed}everything is paused" in ask(world, "sum").verdict
+
+
+def test_a_day_that_is_done_names_the_hours_that_were_withdrawn(world: World) -> None:
+    make_day(world, on_change="ignore")
+    world.ready("hours", *HOURS)
+    run = world.take("sum")
+    stored = json.dumps([{"question": "ready", "answer": "yes", "evidence": "24 hours"}])
+    world.finish(run, answers=stored)
+    assert answers(ask(world, "sum"))["ready"] == "yes"
+    world.withdraw("hours", *HOURS[3:8])
+    found = ask(world, "sum", "2026-08-01")
+    assert answers(found)["ready"] == "no"
+    names = [f"hours/{hour} was withdrawn" for hour in HOURS[3:6]]
+    assert evidence(found, "ready") == "; ".join([*names, "and 2 more"])
+
+
+def test_an_input_of_a_job_that_asks_does_not_promise_to_be_made_again(world: World) -> None:
+    make_day(world, on_change="ask")
+    world.ready("hours", *HOURS)
+    world.do("sum")
+    world.do("report")
+    world.ready("hours", HOURS[17], again=True)
+    found = ask(world, "report", "2026-08-01")
+    change = f"hours/{HOURS[17]} has version 2, and it was made from version 1"
+    assert f"it is STALE, and job sum asks before it makes it again: {change}" in found.verdict
+    assert "will make it again" not in found.verdict
+
+
+def test_what_a_job_with_several_chunks_waits_for_continues_the_sentence(world: World) -> None:
+    make_day(world)
+    world.ready("hours", *HOURS[22:])
+    missing = f"missing: {HOURS[0]}, {HOURS[1]}, {HOURS[2]} and 19 more"
+    found = ask(world, "report", "2026-08-01")
+    text = f"job sum waits for 24 chunks of hours, of which 2 are ready; {missing}"
+    assert found.verdict.endswith(f"input days/2026-08-01 is not ready: {text}")
+    world.withdraw("hours", *HOURS[22:])
+    world.ready("hours", HOURS[0])
+    world.withdraw("hours", HOURS[0])
+    found = ask(world, "report", "2026-08-01")
+    assert found.verdict.endswith(
+        f"; {missing.replace('19', '21')}; hours/{HOURS[0]} is not ready: it was withdrawn"
+    )
+
+
+def test_a_declared_command_that_cannot_be_run_is_named(world: World, tmp_path: Path) -> None:
+    (tmp_path / "dataflow.toml").write_text('[job.to_clean]\ncommand = ["./load.sh", "--full"]\n')
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    script = tmp_path / "load.sh"
+    found = ask(world, "to_clean", folder=tmp_path)
+    broken = f'PENDING: no worker here can run its command "{script}": '
+    assert found.verdict == f"{broken}there is no such file"
+    assert found.next == "correct command of [job.to_clean] in dataflow.toml"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o644)
+    found = ask(world, "to_clean", folder=tmp_path)
+    assert (found.verdict, found.next) == (f"{broken}it is not executable", f"chmod +x {script}")
+    script.chmod(0o755)
+    found = ask(world, "to_clean", folder=tmp_path)
+    assert found.verdict == "PENDING: nothing blocks it, and the next worker or RunJob takes it"
+    assert found.next == "RunJob --job to_clean ./load.sh --full"
+
+
+def test_a_window_that_reaches_back_before_the_first_chunk_suggests_a_start(world: World) -> None:
+    world.dataset("days", grain="daily")
+    world.job("smooth", ["days:window(-2, 0)"], [], grain="daily")
+    world.ready("days", "2026-08-03", "2026-08-04", "2026-08-05", "2026-08-07")
+    found = ask(world, "smooth", "2026-08-04")
+    assert found.verdict.endswith("; the first chunk of days is 2026-08-03, and job smooth has no --start")
+    assert found.next == "dataflow job add smooth --start 2026-08-03"
+    assert ask(world, "smooth", "2026-08-07").next == "dataflow ready days 2026-08-06"
+    world.job("smooth", ["days:window(-2, 0)"], [], grain="daily", start="2026-08-03")
+    assert world.state("smooth", "2026-08-04") == "CLAIMABLE"

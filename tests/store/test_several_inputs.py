@@ -305,3 +305,54 @@ def test_a_claim_relaxes_a_bounded_number_of_works(world: World, monkeypatch: py
     assert world.select("SELECT count(*) FROM work_deadline") == [(80,)]
     world.claim("sum")
     assert world.select("SELECT count(*) FROM work_deadline") == [(0,)]
+
+
+@pytest.mark.parametrize(
+    ("grain", "source", "chunks", "early", "kept"),
+    [
+        ("daily", "hours:within", HOURS, DAY, DAYS[1]),
+        ("daily", "days:window(-2, 0)", DAYS[:3], DAYS[0], DAYS[2]),
+        ("daily", "days:window(0, 2)", DAYS[:3], DAYS[0], DAYS[1]),
+        ("daily", "days:previous", DAYS[:3], DAYS[1], DAYS[3]),
+        ("hourly", "days:containing", [DAY], HOURS[0], HOURS[5]),
+    ],
+)
+def test_work_before_the_start_goes_away_and_never_runs_without_input(
+    world: World, grain: str, source: str, chunks: list[str], early: str, kept: str
+) -> None:
+    world.dataset("hours", grain="hourly")
+    world.dataset("days", grain="daily")
+    name = source.split(":", maxsplit=1)[0]
+    world.job("sum", [source], [], grain=grain)
+    world.ready(name, *chunks)
+    assert world.state("sum", early)
+    world.job("sum", [source], [], grain=grain, start=kept)
+    assert not world.state("sum", early)
+    world.withdraw(name, *chunks)
+    world.ready(name, *chunks)
+    assert all(dataid >= kept for dataid in [*world.states("sum"), *world.drain("sum")])
+    world.job("sum", [source], [], grain=grain)
+    assert world.state("sum", early)
+
+
+def test_work_before_the_start_that_is_held_or_was_run_needs_all_its_chunks(hours: World) -> None:
+    hours.ready("hours", *HOURS[:3])
+    hours.hold("sum", DAY)
+    hours.job("sum", ["hours:within"], ["days"], grain="daily", start=NEXT)
+    hours.release("sum", DAY)
+    assert (hours.present("sum", DAY), hours.state("sum", DAY)) == ([(24, 3)], "WAITING")
+    hours.ready("hours", *HOURS)
+    assert [pin.dataid for pin in hours.do("sum", DAY).pins] == HOURS
+    hours.withdraw("hours", HOURS[0])
+    hours.resubmit("sum", DAY)
+    assert (hours.present("sum", DAY), hours.state("sum", DAY)) == ([(24, 23)], "WAITING")
+
+
+def test_an_interval_before_the_start_needs_all_its_chunks(world: World) -> None:
+    world.dataset("intervals", grain="daily")
+    world.dataset("hours", grain="hourly")
+    world.job("sum", ["intervals", "hours:within"], [], start=NEXT)
+    world.ready("intervals", DAY)
+    assert (world.present("sum", DAY), world.state("sum", DAY)) == ([(1, 1), (24, 0)], "WAITING")
+    world.ready("hours", *HOURS)
+    assert world.drain("sum") == [DAY]

@@ -409,3 +409,17 @@ def test_a_misspelt_table_about_pipelines_is_refused_with_the_nearest_name(tmp_p
     (tmp_path / "dataflow.toml").write_text("[sparc]\n")
     with pytest.raises(ConfigError, match="spark"):
         load_config(str(tmp_path), {})
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[dataset.a]\ngrain = daily # x\n", ":2:9: Invalid value: a text needs quotes"),
+        ("[job.a]\nin = [orders]\n", ":2:7: Invalid value: a text needs quotes"),
+        ("[job.load]\n[job.load]\n", ":2:10: [job.load] is declared twice; keep one of them"),
+    ],
+)
+def test_errors_of_toml_say_what_to_do(tmp_path: Path, text: str, problem: str) -> None:
+    found = refused(tmp_path, text)
+    assert problem in found
+    assert "daily" not in found

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from dataflow.cli.incidents import ALL_COLUMNS
 from dataflow.cli.layout import PROSE, Column, choose, lay_out
 from dataflow.cli.terminal import measure, short_span, short_time, shorten_middle, wrap_line, wrap_words
 
@@ -88,3 +89,22 @@ def test_prose_wraps_and_names_do_not() -> None:
     lines = lay_out(row, columns, layout)
     assert [line[0] for line in lines] == ["a_long_name", ""]
     assert " ".join(line[1] for line in lines) == row[1]
+
+
+def test_a_list_of_closed_incidents_shows_that_they_are_closed_on_a_narrow_terminal() -> None:
+    row = {
+        "id": "12",
+        "kind": "quarantine",
+        "what": "job load_orders_daily",
+        "since": "Nov 18 13:27",
+        "chunks": "2",
+        "closed": "Nov 18 13:40",
+        "acknowledged": "",
+        "reason": "quarantined after 2 crashes: runs 51, 52 on etl-machine-1",
+        "notified": "operators: sent, oncall: failed 3 times (connection refused)",
+    }
+    cells = [[row[column] for column in ALL_COLUMNS]]
+    layout = choose(ALL_COLUMNS, cells, 100)
+    assert layout is not None
+    shown = [ALL_COLUMNS[place] for place in layout.shown]
+    assert {"id", "what", "since", "closed"} <= set(shown)

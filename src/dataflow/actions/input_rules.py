@@ -21,6 +21,7 @@ from dataflow.model.mapping import (
     word_of,
 )
 from dataflow.model.nesting import MOST_PARTS
+from dataflow.store.registry import calendar_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,10 +50,13 @@ def check_grains(job: Job, inputs: tuple[JobInput, ...], known: Mapping[str, Dat
         dataset = known[item.dataset]
         check_mapping(item.mapping, Grain(dataset.grain), grain)
         if word_of(item.mapping) in OF_JOB_GRAIN and dataset.grain != grain:
+            # The job's own calendar is always read as it is; the other input can be mapped.
+            is_calendar = dataset.name == calendar_name(job.name)
+            other = _other(first, Grain(dataset.grain)) if is_calendar else _other(dataset, grain)
             raise BadInput(
                 f"it reads {first.name}, of grain {grain}, and {dataset.name}, of grain {dataset.grain}; all "
                 "inputs of a job have one grain, except those mapped latest, within, containing, all or "
-                f"pairs. {_other(dataset, grain)}{_fix(first, dataset)}"
+                f"pairs. {other}{_fix(first, dataset)}"
             )
     for name in job.outputs:
         dataset = known[name]

@@ -236,10 +236,11 @@ def _check_inputs(
         if name not in known:
             check_name("dataset", name)
             command = f"job add {name.removesuffix(CALENDAR_SUFFIX)} --schedule …"
+            nearest = did_you_mean(name, {*datasets, *known})
             raise UnknownName(
-                f"Job {job.name}: no dataset {quoted(name)} for {option}."
-                f"{did_you_mean(name, {*datasets, *known})} "
-                f"Register it first: dataflow {command if is_automatic(name) else f'dataset add {name}'}"
+                f"Job {job.name}: no dataset {quoted(name)} for {option}.{nearest} "
+                f"{'Otherwise register' if nearest else 'Register'} it first: "
+                f"dataflow {command if is_automatic(name) else f'dataset add {name}'}"
             )
     return inputs
 

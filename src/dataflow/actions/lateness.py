@@ -5,15 +5,21 @@ from __future__ import annotations
 from statistics import median
 
 from dataflow.actions.calendar import TODAY_EXPRESSION, list_due_intervals
+from dataflow.model.coverage import EVERYTHING
+from dataflow.model.dataid import interval_of
+from dataflow.model.grain import Grain
 from dataflow.model.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataflow.store.calendars import DueCalendar
+    from dataflow.store.job_reads import JobHold
     from dataflow.store.store import Store
 
 SLOW_FACTOR = 3.0
 """A run is late when it has taken this many times as long as its job usually does."""
+MOST_CALLED_EARLY = 100
+"""Works of a job that are looked at, if each was called for before its interval ended."""
 COMPARED_RUNS = 10
 """Last successful runs of a job whose median duration is the usual one."""
 
@@ -41,6 +47,38 @@ class LongestRun:
         """Return whether it has run longer than this and much longer than usual."""
         slow_after = SLOW_FACTOR * (self.usual_seconds or 0.0)
         return self.age_seconds > max(late_after_seconds, slow_after)
+
+
+@record
+class Wait:
+    """The WAITING work of a job that has waited longest since its turn came."""
+
+    dataid: str
+    since_at: float
+    reason: str
+
+
+def find_wait(store: Store, job: JobHold, is_paced: bool, now: float) -> Wait | None:
+    """Return the work of a job that has waited longest; None if none waits, or no interval of it has ended.
+
+    Work is often called for before its own interval has ended: a day by its first hour. Its wait counts from
+    the end of the interval. In order of the calls, only earlier work can have waited longer.
+    """
+    found: Wait | None = None
+    before = EVERYTHING
+    for _ in range(MOST_CALLED_EARLY):
+        work = store.read.find_first_called(job.job_id, is_paced, before)
+        if work is None:
+            break
+        interval = interval_of(work.dataid, Grain(job.grain), job.timezone)
+        end_at = interval[1].timestamp() if interval else work.called_at
+        since_at = max(work.called_at, end_at)
+        if since_at <= now and (found is None or since_at < found.since_at):
+            found = Wait(work.dataid, since_at, work.reason)
+        if work.called_at >= end_at:
+            break
+        before = work.sort_key
+    return found
 
 
 def list_overdue(store: Store) -> dict[str, Overdue]:

@@ -123,6 +123,8 @@ def batches_of(dataset: Dataset, dataids: Iterable[str], done: str) -> Iterator[
 
 def _stopped(error: BadInput, number: int, before: int, done: str) -> BadInput:
     if not before:
+        if number == 1:
+            return BadInput(f"{error} Nothing was changed.")
         return BadInput(f"{error} It is number {number} in the list; nothing was changed.")
     return BadInput(
         f"{error} It is number {number} in the list; the {before} before it were {done}. "

@@ -19,8 +19,8 @@ from dataflow.actions.work_case import Reason, why_not_ready
 from dataflow.model.coverage import find_first_covering, kind_of
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import ALL, LATEST, SIMPLE, is_lagging, needed_by
-from dataflow.model.record import replace
+from dataflow.model.mapping import ALL, LATEST, SIMPLE, WINDOW, is_lagging, needed_by, word_of
+from dataflow.model.record import record, replace
 from dataflow.model.status import RunOutcome
 from dataflow.store.registry import CALENDAR_SUFFIX, calendar_name
 
@@ -39,7 +39,22 @@ if TYPE_CHECKING:
 
 MOST_STALE = 20
 """Missing chunks of one input that are looked at one by one."""
-NO_INTERVAL = "has no interval"
+
+
+@record
+class Cause:
+    """Why a chunk is not ready. `is_of_chunk`: the reason is what the chunk itself is or has."""
+
+    reason: Reason
+    is_of_chunk: bool = False
+    is_unmarked: bool = False
+
+    @property
+    def text(self) -> str:
+        """The reason as it stands behind a colon."""
+        if self.is_unmarked:
+            return self.reason.text.removeprefix("is ")
+        return f"it {self.reason.text}" if self.is_of_chunk else self.reason.text
 
 
 def list_missing(case: WorkCase, explain_producer: Callable[[WorkCase], Reason]) -> list[Reason]:
@@ -49,7 +64,7 @@ def list_missing(case: WorkCase, explain_producer: Callable[[WorkCase], Reason])
     """
     found = [_why_missing(case, *lacking, explain_producer) for lacking in list_lacking(case)]
     found += [_why_short(case, shortage, explain_producer) for shortage in list_shortages(case)]
-    found.sort(key=lambda reason: NO_INTERVAL not in reason.text)  # nothing else would help
+    found.sort(key=lambda reason: not reason.is_outside)  # nothing else would help
     latest = [source for source in case.plan.inputs if source.mapping == LATEST]
     found += [_why_uncovered(case, source) for source in latest if not find_latest(case, source)]
     for source in case.plan.inputs:
@@ -78,12 +93,31 @@ def list_stale(case: WorkCase, explain_producer: Callable[[WorkCase], Reason]) -
 def _why_short(case: WorkCase, shortage: Shortage, explain_producer: Callable[[WorkCase], Reason]) -> Reason:
     """Explain too few chunks of an input; the next command is that of the first missing one."""
     dataid = shortage.lacking[0]
+    if beginning := _why_before_the_first(case, shortage):
+        return beginning
     chunk = case.find_chunk(shortage.source.dataset_id, dataid)
-    first = _why_missing(case, shortage.source, dataid, chunk, explain_producer)
+    cause = _find_cause(case, shortage.source, dataid, chunk, explain_producer)
+    # What a producer waits for continues its sentence.
+    text = describe(shortage, case.store.read.get_now(), as_object=bool(case.depth))
+    if cause.is_unmarked:
+        return replace(cause.reason, text=text)
+    name = f"{shortage.source.dataset.name}/{dataid}"
+    first = name if case.depth else f"input {name}"
+    return replace(cause.reason, text=f"{text}; {first} is not ready: {cause.text}")
+
+
+def _why_before_the_first(case: WorkCase, shortage: Shortage) -> Reason | None:
+    """Explain a window that reaches back before the first chunk of its input: the job needs a --start."""
+    source, job = shortage.source, case.plan.job
+    if word_of(source.mapping) != WINDOW or job.start or case.depth or case.plan.is_pipeline:
+        return None
+    first = next(iter(case.store.read.list_chunks(source.dataset_id, most=1)), None)
+    grain = Grain(source.dataset.grain)
+    if first is None or sort_key(first.dataid, grain) <= sort_key(shortage.lacking[0], grain):
+        return None
     text = describe(shortage, case.store.read.get_now())
-    if first.text.endswith(": not marked ready"):
-        return replace(first, text=text)
-    return replace(first, text=f"{text}; {first.text}")
+    begins = f"the first chunk of {source.dataset.name} is {first.dataid}, and job {job.name} has no --start"
+    return Reason(f"{text}; {begins}", shell("dataflow", "job", "add", job.name, "--start", first.dataid))
 
 
 def find_latest(case: WorkCase, source: PlanInput) -> Pin | None:
@@ -144,34 +178,41 @@ def _why_missing(
     chunk: ChunkFacts | None,
     explain_producer: Callable[[WorkCase], Reason],
 ) -> Reason:
-    name = f"{source.dataset.name}/{dataid}"
-    # What a producer waits for continues its sentence.
-    text, link = (name, ", and ") if case.depth else (f"input {name} is not ready", ": ")
+    cause = _find_cause(case, source, dataid, chunk, explain_producer)
+    name, reason = f"{source.dataset.name}/{dataid}", cause.reason
+    if not case.depth:
+        return (
+            reason if reason.is_outside else replace(reason, text=f"input {name} is not ready: {cause.text}")
+        )
+    link = "which" if cause.is_of_chunk else "and"  # what a producer waits for continues its sentence
+    return replace(reason, text=f"{name}, {link} {reason.text}")
+
+
+def _find_cause(
+    case: WorkCase,
+    source: PlanInput,
+    dataid: str,
+    chunk: ChunkFacts | None,
+    explain_producer: Callable[[WorkCase], Reason],
+) -> Cause:
+    """Explain why one chunk is not ready, without naming it."""
     reason = _why_not_due(case, source, dataid) or _why_no_beginning(case, source, chunk)
-    if reason and NO_INTERVAL in reason.text and not case.depth:
-        return reason
-    if reason is None:
-        producer = case.store.read.find_producer(source.dataset_id)
-        plan = case.store.find_plan(producer) if producer else None
-        if plan is None:
-            found = why_not_ready(chunk) if chunk else "is not marked ready"
-            if case.depth:
-                link = ", which "
-            else:
-                found = f"it {found}" if chunk else "not marked ready"
-            reason = Reason(found, ready_command(source.dataset.name, dataid))
-        elif chunk is not None and chunk.withdrawn:
-            reason = Reason("it was withdrawn", resubmit_command(plan.job.name, dataid))
-        else:
-            reason = explain_producer(replace(case, plan=plan, dataid=dataid, depth=case.depth + 1))
-            if chunk is not None and (run := _find_overwriter(case, chunk)):
-                link = f"{', which' if case.depth else ': it'} {why_not_ready(chunk)}"
-                if run.dataid == dataid:
-                    link += ", and "
-                else:  # in a place that all dataids share
-                    repair = resubmit_command(run.job, run.dataid)
-                    reason = Reason(f", which was to make {run.dataid}", repair)
-    return replace(reason, text=f"{text}{link}{reason.text}")
+    if reason is not None:
+        return Cause(reason)
+    producer = case.store.read.find_producer(source.dataset_id)
+    plan = case.store.find_plan(producer) if producer else None
+    if plan is None:
+        found = why_not_ready(chunk) if chunk else "is not marked ready"
+        return Cause(Reason(found, ready_command(source.dataset.name, dataid)), True, chunk is None)
+    if chunk is not None and chunk.withdrawn:
+        return Cause(Reason("was withdrawn", resubmit_command(plan.job.name, dataid)), True)
+    reason = explain_producer(replace(case, plan=plan, dataid=dataid, depth=case.depth + 1))
+    if chunk is None or not (run := _find_overwriter(case, chunk)):
+        return Cause(reason)
+    if run.dataid == dataid:
+        return Cause(replace(reason, text=f"{why_not_ready(chunk)}, and {reason.text}"), True)
+    repair = resubmit_command(run.job, run.dataid)  # in a place that all dataids share
+    return Cause(Reason(f"{why_not_ready(chunk)}, which was to make {run.dataid}", repair), True)
 
 
 def _find_overwriter(case: WorkCase, chunk: ChunkFacts) -> RunRow | None:
@@ -255,7 +296,8 @@ def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | Non
     interval = find_interval(schedule, dataid)
     if interval is None:
         # Neither `ready` nor, after the first interval, another --start makes a calendar go back.
-        return Reason(f"calendar {name} {NO_INTERVAL} {dataid}", force_command(case.plan, case.dataid))
+        text = f"calendar {name} has no interval {dataid}"
+        return Reason(text, force_command(case.plan, case.dataid), is_outside=True)
     if interval.end_at > calendar.now_at:
         until = time_of(interval.end_at)
         return Reason(f"its interval ends at {until}", f"wait until {until}")

@@ -8,7 +8,7 @@ from dataflow.actions.work_case import WorkCase
 from dataflow.model.dataid import sort_key
 from dataflow.model.days import has_day
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import ALL, LATEST, UNCALLING, called_by
+from dataflow.model.mapping import ALL, LATEST, UNCALLING, called_by, creates_work
 from dataflow.model.record import replace
 from dataflow.model.status import WorkState
 
@@ -60,13 +60,14 @@ def _list_due(case: WorkCase) -> list[str]:
     plan, read = case.plan, case.store.read
     if plan.job.ordered and read.find_first_unfinished(plan.job_id) is not None:
         return []
-    grain = Grain(plan.grain)
+    first, grain = plan.job.start or None, Grain(plan.grain)
     found: set[str] = set()
     for source in plan.inputs:
         if source.mapping in UNCALLING:
             continue
         for interval in _due_intervals(case, source):
-            found.update(called_by(plan, source, interval))
+            works = called_by(plan, source, interval)
+            found.update(work for work in works if creates_work(source.mapping, work, first, grain))
     return sorted(
         [dataid for dataid in found if has_day(plan.days, dataid)], key=lambda dataid: sort_key(dataid, grain)
     )

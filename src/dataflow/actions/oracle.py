@@ -10,7 +10,7 @@ from dataflow.model.coverage import NOTHING, covers, kind_of
 from dataflow.model.dataid import sort_key
 from dataflow.model.days import has_day
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import ALL, LATEST, PAIRS, SAME, called_by, needed_by
+from dataflow.model.mapping import ALL, LATEST, PAIRS, SAME, called_by, creates_work, needed_by
 from dataflow.model.record import record
 from dataflow.model.status import WorkState
 from dataflow.store.entries import recount
@@ -68,12 +68,15 @@ def expected_missing(store: Store, plan: Plan) -> Iterator[tuple[str, int]]:
         return
     facts = _collect(store, plan)
     called: set[str] = set()
+    first, grain = plan.job.start or None, Grain(plan.grain)
     for source in plan.inputs:
         for chunk in facts.ready[source.position]:
             works = called_by(plan, source, chunk)
             if source.mapping == PAIRS:
                 works = [work for work, name in facts.pairs[source.position] if name == chunk]
             for dataid in works:
+                if not creates_work(source.mapping, dataid, first, grain):
+                    continue
                 # A chunk that was forced on a day that its dataset leaves out calls for work, too.
                 if has_day(plan.days, dataid) or not has_day(source.days, chunk):
                     called.add(dataid)

@@ -259,8 +259,12 @@ def condensed(parts: list[tuple[InputChunk, tuple[Verdict, str]]]) -> list[tuple
         return [part for _, part in parts]
     counts: dict[tuple[int, Verdict], int] = {}
     found = []
+    seen: set[tuple[int, Verdict, str]] = set()
     for item, (verdict, text) in parts:
         key = (item.source.position, verdict)
+        if (*key, text) in seen:
+            continue  # it is about the input, not about one of its chunks
+        seen.add((*key, text))
         counts[key] = counts.get(key, 0) + 1
         if counts[key] <= SHOWN_CHUNKS:
             found.append((verdict, text))

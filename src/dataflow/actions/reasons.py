@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 
 from dataflow.actions.blockers import list_blockers, list_holds
-from dataflow.actions.changed_inputs import describe_older, explain_stale
+from dataflow.actions.changed_inputs import describe_change, describe_older, explain_stale
 from dataflow.actions.crashes import list_crashes
+from dataflow.actions.declared_commands import command_line, explain_broken, find_declared
 from dataflow.actions.missing import list_missing, list_stale
 from dataflow.actions.next_commands import (
     follow_command,
@@ -25,9 +26,11 @@ from dataflow.actions.next_commands import (
 from dataflow.actions.refusals import in_the_past, list_refusals
 from dataflow.actions.shortages import describe_incomplete, describe_partial, has_no_pairs
 from dataflow.actions.work_case import Reason, WorkCase, why_not_ready
-from dataflow.model.mapping import UNCALLING
+from dataflow.model.grain import Grain
+from dataflow.model.mapping import UNCALLING, creates_work
 from dataflow.model.record import record, replace
 from dataflow.model.status import RunOutcome, Status, WorkState
+from dataflow.store.staleness import NEWER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,11 +105,21 @@ def _explain_open(case: WorkCase, work: WorkRow, run: RunRow | None) -> Explanat
         reasons.append(Reason(text, "dataflow doctor"))
     if not reasons:
         reasons.append(_nothing_in_the_way(case, work))
+    if not case.depth and (changed := describe_change(case)):
+        text = reasons[0].text.removeprefix(f"{NEWER}; ")
+        reasons[0] = replace(reasons[0], text=f"{changed}; {text}")
     return Explanation(_status(case, work), tuple(reasons), tuple(missing), tuple(blockers), run)
 
 
 def _explain_uncalled(case: WorkCase) -> Explanation:
     """Explain work that does not exist because no chunk has called for it."""
+    if _is_too_early(case):
+        job = case.plan.job
+        text = f"there is no work {case.name}, because job {job.name} starts at {job.start}"
+        command = shell("dataflow", "job", "add", job.name, "--start", case.dataid)
+        if case.plan.is_pipeline:  # each run registers it again, as its class declares it
+            command = run_command(case.plan, case.dataid)
+        return Explanation(Status.PENDING, (Reason(text, command),), (), (), None)
     missing = list_missing(case, _explain_producer)
     text = f"there is no work {case.name} yet"
     if not missing:
@@ -118,6 +131,14 @@ def _explain_uncalled(case: WorkCase) -> Explanation:
     held = list_holds(case)
     reasons = (Reason(f"{text}; {first.text}", first.next), *missing[1:], *held)
     return Explanation(Status.PENDING, reasons, tuple(missing), tuple(held), None)
+
+
+def _is_too_early(case: WorkCase) -> bool:
+    """Return whether no chunk creates the work because it is before the job's start."""
+    plan = case.plan
+    calling = [source.mapping for source in plan.inputs if source.mapping not in UNCALLING]
+    where = (case.dataid, plan.job.start or None, Grain(plan.grain))
+    return bool(calling) and not any(creates_work(mapping, *where) for mapping in calling)
 
 
 def _explain_producer(case: WorkCase) -> Reason:
@@ -138,6 +159,8 @@ def _explain_producer(case: WorkCase) -> Reason:
     if (stale or found.status is Status.PENDING) and found.missing:
         text = f"job {name} waits for {found.missing[0].text.removeprefix('waits for ')}"
         return Reason(f"{stale}{text}", found.next)
+    if stale and case.store.read.find_work_state(case.plan.job_id, case.dataid) is WorkState.DONE:
+        return Reason(f"{stale}job {name} {found.reasons[0].text}", found.next)
     if stale and not found.blockers:
         return Reason(f"{stale}job {name} will make it again", found.next)
     return Reason(f"job {name} is {found.status} ({found.reasons[0].text})", found.next)
@@ -147,9 +170,14 @@ def _nothing_in_the_way(case: WorkCase, work: WorkRow) -> Reason:
     first = case.store.read.find_first_claimable(case.plan.job_id, case.plan.job.order)
     history = f"{in_the_past(work.reason)}; " if work.reason else ""
     partial = describe_incomplete(case)
+    if broken := explain_broken(case):
+        return replace(broken, text=f"{history}{broken.text}{partial}")
     if first is None or first == case.dataid or case.plan.job.ordered:
-        text = f"{history}nothing blocks it, and the next {runner(case.plan)} takes it{partial}"
-        return Reason(text, run_command(case.plan))
+        declared = bool(find_declared(case))
+        taker = f"worker or {runner(case.plan)}" if declared else runner(case.plan)
+        text = f"{history}nothing blocks it, and the next {taker} takes it{partial}"
+        is_known = case.plan.script_path or not declared
+        return Reason(text, run_command(case.plan) if is_known else command_line(case))
     text = f"{history}it runs after {first}" if history else f"nothing blocks it, but {first} comes first"
     text += partial
     return Reason(text, run_command(case.plan, case.dataid))
@@ -232,7 +260,7 @@ def _quarantined(case: WorkCase, work: WorkRow, crashes: Sequence[CrashEvidence]
     parts = [work.reason]
     for crash in crashes:
         lines = f": {' | '.join(crash.last_lines)}" if crash.last_lines else ""
-        parts.append(f"run {crash.run_id} died on {crash.host} at {crash.ended_at}{lines}")
+        parts.append(f"run {crash.run_id} on {crash.host} was found dead at {crash.ended_at}{lines}")
     return Reason("; ".join(parts), resubmit_command(case.plan.job.name, case.dataid))
 
 

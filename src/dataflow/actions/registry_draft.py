@@ -66,10 +66,11 @@ class Registered(Mapping[str, Item]):
         return found
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._list_names())
+        new = [name for name, item in self._found.items() if item is not None]
+        return iter(dict.fromkeys([*self._list_names(), *new]))
 
     def __len__(self) -> int:
-        return len(self._list_names())
+        return len(list(iter(self)))
 
 
 class Draft:

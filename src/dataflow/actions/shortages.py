@@ -6,7 +6,7 @@ from dataflow.model.completeness import deadline_of, fewest, has_deadline, requi
 from dataflow.model.coverage import kind_of
 from dataflow.model.mapping import ALL, PAIRS, SIMPLE
 from dataflow.model.record import record
-from dataflow.model.wording import counted, plural, utc_text
+from dataflow.model.wording import counted, utc_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,11 +80,15 @@ def _list_incomplete(case: WorkCase) -> list[Shortage]:
     return found
 
 
-def describe(shortage: Shortage, now: float) -> str:
-    """Return a shortage in words, with the first missing dataids."""
+def describe(shortage: Shortage, now: float, as_object: bool = False) -> str:
+    """Return a shortage in words, with the first missing dataids; `as_object` follows "waits for"."""
     name = shortage.source.dataset.name
-    some = f"{shortage.ready:,} of {counted(shortage.needed, 'chunk')} of {name}"
-    text = f"{some} {plural(shortage.ready, 'is', 'are')} ready; missing: {shorten(shortage.lacking)}"
+    chunks = f"{counted(shortage.needed, 'chunk')} of {name}"
+    is_ready = "is ready" if shortage.ready == 1 else "are ready"
+    some = f"{shortage.ready:,} of {chunks} {is_ready}"
+    if as_object:
+        some = f"{chunks}, of which {shortage.ready:,} {is_ready}"
+    text = f"{some}; missing: {shorten(shortage.lacking)}"
     least = fewest(shortage.source.rule)
     if least is not None:
         return f"{text}; at least {shortage.wanted} must be ready"

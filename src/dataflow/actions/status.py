@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataflow.actions.lateness import list_oldest_runs, list_overdue
+from dataflow.actions.lateness import find_wait, list_oldest_runs, list_overdue
 from dataflow.actions.next_commands import resubmit_command
 from dataflow.model.dataid import dataid_range, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.record import record, replace
 from dataflow.model.status import UNFINISHED, WorkState
+from dataflow.model.wording import utc_text
 from dataflow.store.chunk_reads import ChunkCount
 from dataflow.store.reads import seconds_of, time_text
 
@@ -15,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dataflow.actions.lateness import LongestRun, Overdue
+    from dataflow.actions.lateness import LongestRun, Overdue, Wait
     from dataflow.model.freshness import Lateness
     from dataflow.store.control_reads import PauseRow
     from dataflow.store.job_reads import DatasetGrain
@@ -117,8 +118,8 @@ def get_status(store: Store) -> StoreStatus:
     for job in store.read.list_job_holds():
         groups = [replace(group, hold=group.hold or job.hold) for group in open_groups.get(job.job_id, ())]
         counts = _counts(groups, totals.get(job.job_id, 0))
-        called = _whose_turn_has_come(store, groups) if job.job_id in paced else groups
-        oldest, due = _oldest(store, called, now), overdue.get(job.job)
+        wait = find_wait(store, job, job.job_id in paced, now) if _has_waiting(groups) else None
+        oldest, due = _oldest(store, groups, wait, now), overdue.get(job.job)
         quarantined = store.read.count_quarantined(job.job_id) if counts[WorkState.FAILED] else 0
         facts = (longest.get(job.job_id), job.hold, skipped.get(job.job_id))
         more = (quarantined, asking.get(job.job_id))
@@ -139,28 +140,23 @@ def _counts(groups: list[OpenGroup], total: int) -> dict[str, int]:
     return counts
 
 
-def _whose_turn_has_come(store: Store, groups: list[OpenGroup]) -> list[OpenGroup]:
-    """Leave out WAITING work that lacks its interval, or that only the job's own last output calls for."""
+def _has_waiting(groups: list[OpenGroup]) -> bool:
+    return any(group.state == WorkState.WAITING and not group.hold for group in groups)
+
+
+def _oldest(store: Store, groups: list[OpenGroup], wait: Wait | None, now: float) -> Oldest | None:
+    """Return the open work, not on hold, that has waited longest."""
     found = []
-    for group in groups:
-        if group.state != WorkState.WAITING or group.hold:
-            found.append(group)
-        elif (since := store.read.find_waiting_since(group.job_id)) is not None:
-            found.append(replace(group, since=since))
-    return found
-
-
-def _oldest(store: Store, groups: list[OpenGroup], now: float) -> Oldest | None:
-    """Return the open work, not on hold, that was called for first."""
-    waiting = [group for group in groups if group.state in UNFINISHED and not group.hold]
-    if not waiting:
-        return None
-    first = min(waiting, key=lambda group: (group.since, group.state))
-    work = store.read.find_oldest_work(first)
-    if work is None:  # it moved between the two statements
-        return None
-    age_seconds = max(0.0, now - seconds_of(first.since))
-    return Oldest(work.dataid, first.state, time_text(first.since), age_seconds, work.reason)
+    if wait is not None:
+        since_at = utc_text(wait.since_at)
+        found.append(Oldest(wait.dataid, WorkState.WAITING, since_at, now - wait.since_at, wait.reason))
+    others = [group for group in groups if group.state in UNFINISHED and not group.hold]
+    for group in others:
+        work = None if group.state == WorkState.WAITING else store.read.find_oldest_work(group)
+        if work is not None:  # it may have moved between the two statements
+            age_seconds = max(0.0, now - seconds_of(group.since))
+            found.append(Oldest(work.dataid, group.state, time_text(group.since), age_seconds, work.reason))
+    return max(found, key=lambda work: work.age_seconds, default=None)
 
 
 def _datasets(store: Store) -> list[DatasetStatus]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from dataflow.actions.changed_inputs import list_withdrawn
 from dataflow.actions.next_work import find_next
 from dataflow.actions.prepare import answer_right, answer_valid, condensed, list_closed
 from dataflow.actions.reasons import explain, without_work
@@ -50,7 +51,7 @@ def why(
 def _answers(case: WorkCase, found: Explanation) -> tuple[Answer, ...]:
     chunks = list_input_chunks(case) if case.dataid else ()
     if found.run is not None and found.status in ANSWERED_BY_RUN and (stored := _stored(found.run.answers)):
-        return tuple(_as_of_now(case, answer, chunks) for answer in stored)
+        return tuple(_as_of_now(case, answer, chunks, found.run.run_id) for answer in stored)
     there = tuple(chunk for chunk in chunks if chunk.pin is not None)
     parts = [(Verdict.NO, reason.text) for reason in found.missing]
     ready = [
@@ -76,14 +77,15 @@ def _is_ready(case: WorkCase, chunk: InputChunk) -> bool:
     return facts is not None and facts.is_ready
 
 
-def _as_of_now(case: WorkCase, answer: Answer, chunks: tuple[InputChunk, ...]) -> Answer:
+def _as_of_now(case: WorkCase, answer: Answer, chunks: tuple[InputChunk, ...], run_id: int) -> Answer:
     """A run's answer to "ready?", unless an input that it read has been withdrawn or is STALE since."""
     if answer.question is not Question.READY:
         return answer
-    lost = []
+    several = {chunk.source.dataset.name for chunk in chunks if has_several(chunk.source)}
+    lost = list_withdrawn(case, run_id, several)
     for chunk in chunks:
         if has_several(chunk.source):
-            continue  # those not ready have no pin; the verdict names them
+            continue  # those not ready have no pin; the verdict names the STALE ones
         facts = case.find_chunk(chunk.source.dataset_id, chunk.dataid)
         if facts is not None and not facts.is_ready:
             lost.append(f"{chunk.name} {why_not_ready(facts)}")

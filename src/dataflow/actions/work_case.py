@@ -23,6 +23,7 @@ class Reason:
     next: str
     is_hold: bool = False
     question: Question | None = None  # the question that it answers with no; None for a wait
+    is_outside: bool = False  # the schedule has no such interval, so nothing else would help
 
 
 @record

@@ -19,7 +19,7 @@ from dataflow.cli.output import as_text
 from dataflow.cli.terminal import write_line
 from dataflow.config.declarations import read_declarations
 from dataflow.config.project import PROJECT_FILE
-from dataflow.errors import ConfigError, UsageError
+from dataflow.errors import FilesFailed, UsageError
 from dataflow.model.wording import quoted
 
 SIGNS = {ADDED: "+", CHANGED: "~"}
@@ -41,7 +41,11 @@ def apply(args: argparse.Namespace, context: Context) -> int:
     """
     for path in args.files:
         if not os.path.exists(path):
-            raise ConfigError(f"{quoted(path)} does not exist. Name another file.")
+            raise FilesFailed(f"{quoted(path)} does not exist. Name another file.")
+        if not os.access(path, os.R_OK):
+            raise FilesFailed(
+                f"{quoted(path)} cannot be read: permission denied. Check: ls -l {quoted(path)}"
+            )
     declarations = read_declarations(args.files or [_project_file(context)])
     if context.is_store_missing:
         planned = plan_first_changes(declarations)

@@ -12,7 +12,7 @@ from dataflow.cli.layout import PROSE, TIME, make_columns
 from dataflow.cli.options import Commands, add_choice, add_switches, count
 from dataflow.cli.progress import Progress
 from dataflow.cli.tables import show_rows
-from dataflow.errors import BadInput, UsageError
+from dataflow.errors import BadInput, FilesFailed, UsageError
 from dataflow.model.dataid import dataid_range
 from dataflow.model.grain import Grain
 from dataflow.model.status import Status
@@ -76,7 +76,8 @@ def ready(args: argparse.Namespace, context: Context) -> None:
     with Source(args, context) as source, Progress("made ready") as progress:
         result = make_ready(context.store, args.dataset, source, Publication(args.again, args.why), progress)
     already = f", {result.already:,} already ready" if result.already else ""
-    context.say(f"{args.dataset}: {result.changed:,} made ready{already}.")
+    hint = "" if result.changed or not result.already else " To publish a new version: --again"
+    context.say(f"{args.dataset}: {result.changed:,} made ready{already}.{hint}")
 
 
 def take_back(args: argparse.Namespace, context: Context) -> None:
@@ -126,7 +127,7 @@ class Source:
 
 
 def open_lines(path: str, option: str) -> TextIO:
-    """Open a text file, or stdin for `-`; BadInput names the option if it cannot be read."""
+    """Open a text file, or stdin for `-`; the error names the option if it cannot be read."""
     is_stdin = path == "-"
     try:
         # surrogateescape: a line that is not UTF-8 is refused as a dataid, with its line number.
@@ -136,6 +137,7 @@ def open_lines(path: str, option: str) -> TextIO:
             errors="surrogateescape",
             closefd=not is_stdin,
         )
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise BadInput(f"Cannot read {option} {quoted(path)}: {reason}.") from error
+    except OSError as error:
+        raise FilesFailed(f"Cannot read {option} {quoted(path)}: {error.strerror}.") from error
+    except ValueError as error:
+        raise BadInput(f"Cannot read {option} {quoted(path)}: {error}.") from error

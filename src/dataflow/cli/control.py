@@ -78,9 +78,12 @@ def _say_if_declared(context: Context, plan: Plan, number: int) -> None:
     declared = {job.name: job for job in read_declarations([path]).jobs}
     job = declared.get(plan.job.name)
     if job is not None and job.max_running != number:
+        declares = (
+            f"declares max_running = {job.max_running}" if job.max_running else "declares no max_running"
+        )
         context.say(
-            f"{PROJECT_FILE} declares max_running = {job.max_running} for job {job.name}. Change it there "
-            "too, or the next dataflow apply restores it."
+            f"{PROJECT_FILE} {declares} for job {job.name}. Change it there too, or the next dataflow apply "
+            "restores it."
         )
 
 

@@ -67,7 +67,8 @@ def invalidate_chunks(args: argparse.Namespace, context: Context) -> int:
     if args.dry_run:
         return 0
     count = len(found.named)
-    question = f"Invalidate {counted(count, 'chunk')} of {args.dataset} and redo what was made from them?"
+    them = "it" if count == 1 else "them"
+    question = f"Invalidate {counted(count, 'chunk')} of {args.dataset} and redo what was made from {them}?"
     if not may_go_on(question, args.yes):
         return 1
     with Progress("invalidated") as progress:
@@ -80,8 +81,9 @@ def invalidate_chunks(args: argparse.Namespace, context: Context) -> int:
 def _show(found: WrongData, context: Context) -> None:
     show_rows([pick(chunk, *COLUMNS) for chunk in found.chunks], COLUMNS, False)
     made = len(found.chunks) - len(found.named)
+    them = "it" if len(found.named) == 1 else "them"
     context.say(
-        f"{counted(len(found.named), 'chunk')} of {found.dataset}; {counted(made, 'result')} made from them"
+        f"{counted(len(found.named), 'chunk')} of {found.dataset}; {counted(made, 'result')} made from {them}"
         f"{', by ' if found.jobs else ''}{', '.join(found.jobs)}."
     )
     described = describe_wrong_data(found)

@@ -28,6 +28,11 @@ COLUMNS = make_columns(
     id=0, kind=0, what=0, since=3, chunks=2, closed=4, acknowledged=5, reason=(1, PROSE), notified=(0, PROSE)
 )
 
+ALL_COLUMNS = make_columns(
+    id=0, kind=0, what=0, since=2, chunks=3, closed=0, acknowledged=5, reason=(1, PROSE), notified=(4, PROSE)
+)
+"""With closed incidents, what tells them from open ones stays on a narrow terminal."""
+
 
 def add_parser(commands: Commands) -> None:
     """Adds `incidents`, `ack` and `notify`."""
@@ -48,7 +53,8 @@ def incidents(args: argparse.Namespace, context: Context) -> None:
     if args.json:
         show_rows([describe_incident(*one) for one in found], COLUMNS, True)
     else:
-        show_rows([_row(*one) for one in found], COLUMNS, False, "No open incidents.", args.wide)
+        columns = ALL_COLUMNS if args.all else COLUMNS
+        show_rows([_row(*one) for one in found], columns, False, "No open incidents.", args.wide)
     for problem in list_problems(context):
         context.say(f"dataflow: {problem}")
 

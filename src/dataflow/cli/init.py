@@ -10,7 +10,7 @@ import sys
 from dataflow.cli.context import Context
 from dataflow.cli.options import Commands, add_switches
 from dataflow.config.project import PROJECT_FILE
-from dataflow.errors import BadInput, Conflict
+from dataflow.errors import Conflict, FilesFailed
 from dataflow.private_files import STATE_FOLDER
 
 GITIGNORE = ".gitignore"
@@ -48,7 +48,7 @@ def init(args: argparse.Namespace, context: Context) -> None:
         ignored = [STATE_FOLDER, *(["lake"] if args.pipelines else [])]
         written = [*files, *([GITIGNORE] if _ignore(os.path.join(folder, GITIGNORE), ignored) else [])]
     except OSError as error:
-        raise BadInput(f"Cannot write {error.filename or folder}: {error.strerror}.") from error
+        raise FilesFailed(f"Cannot write {error.filename or folder}: {error.strerror}.") from error
     context.say(f"Wrote {', '.join(os.path.join(folder, name) for name in written)}")
     enter = "" if os.path.samefile(folder, context.cwd) else f"cd {args.folder} && "
     steps = [EXAMPLE_STEPS] * args.example + [PIPELINE_STEPS] * args.pipelines

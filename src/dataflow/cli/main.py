@@ -140,9 +140,15 @@ def tell(text: str) -> None:
         write_line(text, sys.stderr)
 
 
+PIPELINE_WORDS = ("plan", "preview")
+"""Words of `dataflow pipeline` that people try alone."""
+
+
 def run_word(argv: list[str]) -> int:
     """Runs the command that the first word names and returns its exit code."""
     before, word, rest = split_word(argv)
+    if word == "help" and rest[:1] and rest[0] in COMMANDS:
+        return run_word([*rest, "--help"])
     if word in ("", "help"):
         return _without_word(before)
     if word not in COMMANDS:
@@ -153,6 +159,8 @@ def run_word(argv: list[str]) -> int:
         from dataflow.model.wording import did_you_mean, quoted  # start-up: only this error needs it
 
         hint = did_you_mean(word, COMMANDS)
+        if word in PIPELINE_WORDS:
+            hint = f' Did you mean "pipeline {word}"?'
         raise UsageError(f"Unknown command {quoted(word)}.{hint} See: dataflow --help")
     if word in ("run", "force"):
         from dataflow.cli import runjob

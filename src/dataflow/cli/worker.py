@@ -10,6 +10,7 @@ from dataflow.actions.descriptions import describe_worker
 from dataflow.cli.layout import PROSE, TIME, Column
 from dataflow.cli.options import Commands, count
 from dataflow.cli.tables import show_rows
+from dataflow.config.project import no_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ def _make_request(args: argparse.Namespace, context: Context) -> WorkerRequest:
     from dataflow.store.opener import refuse_missing
 
     failpoints.arm(os.environ.get("DATAFLOW_FAILPOINT", ""))
+    if context.config.is_outside:
+        raise no_project(context.cwd)
     if not os.path.isdir(os.path.join(context.config.project_dir, "pipelines")):
         refuse_missing(context.config.store_url, "dataflow apply")  # pipelines register themselves
     return WorkerRequest(

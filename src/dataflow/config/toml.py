@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 _PLACE = re.compile(r" \(at line (\d+), column (\d+)\)$")
 _END = " (at end of document)"
+_WORD = re.compile(r"[A-Za-z@./]")
+_TWICE = re.compile(r"Cannot declare \((.*)\) twice")
+_QUOTED = re.compile(r"'([^']*)'")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 # TOML does not allow these inside quotes.
 _UNQUOTABLE = re.compile(r'[\x00-\x1f\x7f"\\]')
@@ -53,10 +56,24 @@ def _read_text(path: str, problems: Problems) -> str:
 def _note_syntax_error(path: str, text: str, message: str, problems: Problems) -> None:
     place = _PLACE.search(message)
     if place:
-        problems.add(f"{path}:{place[1]}:{place[2]}", message[: place.start()])
+        line, column = int(place[1]), int(place[2])
+        rest = text.split("\n")[line - 1][column - 1 :]
+        problems.add(f"{path}:{line}:{column}", _in_words(message[: place.start()], rest))
     else:
         lines = text.split("\n")
         problems.add(f"{path}:{len(lines)}:{len(lines[-1]) + 1}", message.removesuffix(_END))
+
+
+def _in_words(message: str, rest: str) -> str:
+    """Return tomllib's message, in our words where it is hard to understand; `rest` is the line from there.
+
+    The value is not shown: it may be a secret.
+    """
+    if message == "Invalid value" and _WORD.match(rest):
+        return f"{message}: a text needs quotes"
+    if twice := _TWICE.fullmatch(message):
+        return f"[{'.'.join(_QUOTED.findall(twice[1]))}] is declared twice; keep one of them"
+    return message
 
 
 def toml_text(text: str) -> str:

@@ -33,6 +33,8 @@ SINGLE = frozenset({SAME, PREVIOUS, LATEST, CONTAINING})
 """Mappings that give at most one chunk."""
 UNCALLING = frozenset({LATEST, ALL})
 """Mappings whose chunks call for no work."""
+NAMING = frozenset({SAME, PAIRS})
+"""Mappings that name the work, also before the job's start: intervals may have begun under an earlier one."""
 SIMPLE = frozenset({SAME, PREVIOUS, LATEST, ALL})
 """Mappings whose chunks the store does not count one by one."""
 SEVERAL_WORDS = frozenset({WITHIN, CONTAINING, WINDOW, ALL, PAIRS})
@@ -125,10 +127,11 @@ def check_mapping(mapping: str, grain: Grain, job: Grain | None = None) -> None:
 def needed_dataids(
     mapping: str, dataid: str, source: Kind, first: str | None, job: Kind | None = None
 ) -> list[str]:
-    """Return the input's dataids that the work needs, in order; those before the job's first are not needed.
+    """Return the input's dataids that the work needs, in order.
 
-    An empty list for `latest`, `all` and `pairs`, which depend on what is in the store. `source` is how the
-    input's dataids are read, `job` how the work's are, where they differ.
+    From the job's first dataid on, work needs no earlier chunk. Work before it needs all of its chunks, so it
+    never runs without input. An empty list for `latest`, `all` and `pairs`, which depend on what is in the
+    store. `source` is how the input's dataids are read, `job` how the work's are, where they differ.
     """
     if mapping == SAME:
         return [dataid]
@@ -136,13 +139,21 @@ def needed_dataids(
         return []
     if mapping != PREVIOUS:
         return _needed_of_several(mapping, dataid, source, first, job or source)
-    if first is not None and sort_key(dataid, source.grain) <= sort_key(first, source.grain):
-        return []
     if source.days:
         before = day_before(source.days, dataid)
     else:
         before = previous_dataid(dataid, source.grain, source.timezone)
-    return [] if before is None else [before]
+    return [] if before is None or _is_spared(before, dataid, first, source.grain) else [before]
+
+
+def creates_work(mapping: str, dataid: str, first: str | None, grain: Grain) -> bool:
+    """Return whether an input's chunks create the work of a dataid, which may be before the job's first."""
+    return mapping in NAMING or not is_before(dataid, first, grain)
+
+
+def is_before(dataid: str, first: str | None, grain: Grain) -> bool:
+    """Return whether a dataid comes before the job's first."""
+    return first is not None and sort_key(dataid, grain) < sort_key(first, grain)
 
 
 def needed_by(plan: Plan, source: PlanInput, dataid: str) -> list[str]:
@@ -167,9 +178,9 @@ def called_by(plan: Plan, source: PlanInput, chunk: str) -> list[str]:
 def consumers_of(
     mapping: str, dataid: str, source: Kind, first: str | None = None, job: Kind | None = None
 ) -> list[str]:
-    """Return the dataids of the work that a chunk of the input calls for; `latest` and `all` call for none.
+    """Return the dataids of the work that needs a chunk of the input; `latest` and `all` call for none.
 
-    Nor do `pairs`, which are in the store.
+    Nor do `pairs`, which are in the store. The chunk does not create all of it; see creates_work.
     """
     if mapping == SAME:
         return [dataid]
@@ -193,18 +204,14 @@ def _needed_of_several(mapping: str, dataid: str, source: Kind, first: str | Non
     from dataflow.model.nesting import parts_of, whole_of
 
     if mapping == WITHIN:
-        if first is not None and sort_key(dataid, job.grain) < sort_key(first, job.grain):
-            return []
         found = list(parts_of(dataid, job.grain, source.grain, source.timezone))
     elif mapping == CONTAINING:
         whole = whole_of(dataid, job.grain, source.grain)
-        found = [] if whole is None or _is_before(whole, first, source, job) else [whole]
+        found = [] if whole is None else [whole]
     else:
         low, high = window_bounds(mapping)
-        found = _shifted(dataid, low, high, source)
-        if first is not None:
-            key = sort_key(first, source.grain)
-            found = [chunk for chunk in found if sort_key(chunk, source.grain) >= key]
+        window = _shifted(dataid, low, high, source)
+        found = [chunk for chunk in window if not _is_spared(chunk, dataid, first, source.grain)]
     return [chunk for chunk in found if has_day(source.days, chunk)] if source.days else found
 
 
@@ -213,28 +220,17 @@ def _consumers_of_several(mapping: str, dataid: str, source: Kind, first: str | 
 
     if mapping == WITHIN:
         whole = whole_of(dataid, source.grain, job.grain)
-        if whole is None:
-            return []
-        is_before = first is not None and sort_key(whole, job.grain) < sort_key(first, job.grain)
-        return [] if is_before else [whole]
+        return [] if whole is None else [whole]
     if mapping == CONTAINING:
-        if _is_before(dataid, first, source, job):
-            return []
         return list(parts_of(dataid, source.grain, job.grain, job.timezone))
-    if first is not None and sort_key(dataid, source.grain) < sort_key(first, source.grain):
-        return []
     low, high = window_bounds(mapping)
-    return _shifted(dataid, -high, -low, source)
+    works = _shifted(dataid, -high, -low, source)
+    return [work for work in works if not _is_spared(dataid, work, first, source.grain)]
 
 
-def _is_before(chunk: str, first: str | None, source: Kind, job: Kind) -> bool:
-    """Return whether a coarser chunk ends before the job's first dataid."""
-    if first is None:
-        return False
-    from dataflow.model.nesting import whole_of
-
-    whole = whole_of(first, job.grain, source.grain)
-    return whole is not None and sort_key(chunk, source.grain) < sort_key(whole, source.grain)
+def _is_spared(chunk: str, dataid: str, first: str | None, grain: Grain) -> bool:
+    """Return whether work needs no chunk because it is before the job's first dataid and the work is not."""
+    return is_before(chunk, first, grain) and not is_before(dataid, first, grain)
 
 
 def _shifted(dataid: str, low: int, high: int, kind: Kind) -> list[str]:

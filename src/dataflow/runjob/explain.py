@@ -16,7 +16,7 @@ def missing_command(argv0: str, cwd: str, directories: list[str]) -> CannotExecu
     """Return the error (127) for a command that does not exist, with the nearest name that does."""
     folder, name = os.path.split(argv0)
     if folder:
-        looked = f'no such file in "{folder}"'
+        looked = f'no such file in "{os.path.abspath(os.path.join(cwd, folder))}"'
         names = {entry: os.path.join(folder, entry) for entry in _list_files(folder)}
     else:
         looked = f'neither on PATH nor in "{cwd}"'

@@ -17,6 +17,7 @@ from dataflow.model.mapping import (
     UNCALLING,
     WITHIN,
     consumers_of,
+    creates_work,
     needed_dataids,
 )
 from dataflow.model.record import record
@@ -79,9 +80,11 @@ class Consumer:
     def creates(self, dataid: str) -> bool:
         """Return whether a chunk of the input creates the work of a dataid.
 
-        Not on a day that another input leaves out; but a chunk that was forced, on a day that its own dataset
-        leaves out, does.
+        Not before the job's start, nor on a day that another input leaves out; but a chunk that was forced,
+        on a day that its own dataset leaves out, does.
         """
+        if not creates_work(self.mapping, dataid, self.first or None, Grain(self.grain)):
+            return False
         return has_day(self.days, dataid) or self.is_forced(dataid)
 
     def is_forced(self, chunk: str) -> bool:
@@ -311,10 +314,14 @@ def _calls_of(consumers: Iterable[Consumer], chunks: Mapping[int, Sequence[Pair]
 
 def _calling(consumers: Sequence[Consumer], calls: list[Call]) -> list[Call]:
     """Return the calls that create work."""
-    some_days = {(item.job_id, item.position): item for item in consumers if item.days}
-    if not some_days:
+    choosy = {
+        (item.job_id, item.position): item
+        for item in consumers
+        if item.days or (item.first and item.mapping == PREVIOUS)
+    }
+    if not choosy:
         return calls
-    return [call for call in calls if call[:2] not in some_days or some_days[call[:2]].creates(call[2])]
+    return [call for call in calls if call[:2] not in choosy or choosy[call[:2]].creates(call[2])]
 
 
 def _work_of(consumer: Consumer, chunks: Sequence[Pair]) -> Sequence[Pair]:

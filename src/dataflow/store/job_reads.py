@@ -22,12 +22,14 @@ class HoldLine:
 
 @record
 class JobHold:
-    """A job, its kind and whether it is on hold."""
+    """A job, its kind, whether it is on hold, and how its dataids are read."""
 
     job_id: int
     job: str
     kind: str
     hold: bool
+    grain: str
+    timezone: str
 
 
 @record

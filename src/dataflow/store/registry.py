@@ -7,7 +7,8 @@ from collections import defaultdict
 
 from dataflow import errors
 from dataflow.model.days import EVERY_DAY, has_day
-from dataflow.model.mapping import UNCALLING
+from dataflow.model.grain import Grain
+from dataflow.model.mapping import NAMING, UNCALLING, is_before
 from dataflow.model.record import record
 from dataflow.model.records import (
     DATASET,
@@ -255,7 +256,7 @@ def rebuild_work(tx: Transaction, job_id: int, job: Job) -> None:
     )
     readers = consumers.list_consumers(tx, (), job_id)
     days = readers[0].days if readers else EVERY_DAY
-    if left_out := _list_left_out(tx, job_id, days):
+    if left_out := [*_list_left_out(tx, job_id, days), *_list_early(tx, readers)]:
         batch = tx.batch([(dataid, "") for dataid in left_out])
         tx.run("registration.delete_left_out", job_id=job_id, **batch)
     tx.run("registration.insert_work_inputs", job_id=job_id)
@@ -292,6 +293,14 @@ def set_pairs(tx: Transaction, plan: Plan, dataset_id: int, pairs: Sequence[tupl
 def _list_left_out(tx: Transaction, job_id: int, days: str) -> list[str]:
     """Return the work of a job on days that it leaves out."""
     return [dataid for dataid in list_work(tx, job_id) if not has_day(days, dataid)] if days else []
+
+
+def _list_early(tx: Transaction, readers: Sequence[consumers.Consumer]) -> list[str]:
+    """Return the work of a job before its start, if chunks do not create it any more."""
+    if not any(reader.first and reader.mapping not in (*NAMING, *UNCALLING) for reader in readers):
+        return []
+    first, grain = readers[0].first, Grain(readers[0].grain)
+    return [dataid for dataid in list_work(tx, readers[0].job_id) if is_before(dataid, first, grain)]
 
 
 def _arrive_all(tx: Transaction, consumer: consumers.Consumer) -> None:

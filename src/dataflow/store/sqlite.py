@@ -16,7 +16,12 @@ from dataflow.model.wording import utc_text
 from dataflow.private_files import make_private_folder
 from dataflow.store.leases import boot_id
 from dataflow.store.queries import OLDEST_SCHEMA, SCHEMA_VERSION, Queries, read_migrations, refuse_newer
-from dataflow.store.sqlite_file import create_private, refuse_network_file_system
+from dataflow.store.sqlite_file import (
+    create_private,
+    file_identity,
+    refuse_network_file_system,
+    refuse_other_file,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,23 +118,20 @@ class SqliteWatch:
 
     poll_seconds: float | None = 0.3
 
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
-        self._seen = self._version()
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+        self._seen = database.data_version()
 
     def fileno(self) -> int | None:
         """Nothing becomes readable: an embedded database wakes nobody."""
         return None
 
     def take(self) -> bool:
-        before, self._seen = self._seen, self._version()
+        before, self._seen = self._seen, self._database.data_version()
         return self._seen != before
 
     def close(self) -> None:
-        self._connection.close()
-
-    def _version(self) -> int:
-        return int(self._connection.execute("PRAGMA data_version").get)
+        self._database.close()
 
 
 class SqliteDatabase:
@@ -142,16 +144,19 @@ class SqliteDatabase:
         path: str,
         clock: Callable[[], float] = time.time,
         boot_clock: Callable[[], float] | None = None,
+        create: bool = True,
     ) -> None:
         self.path = path
         self.url = "sqlite:///" + path
         self._clock = clock
         self._boot_clock = boot_clock or (lambda: time.clock_gettime(time.CLOCK_BOOTTIME))
         self._queries = Queries(self.dialect, WORDS)
-        self._connection = self._open()
+        self._connection = self._open(create)
+        self._file = file_identity(path)
         self._check_schema()
 
     def write(self, verb: Callable[[SqliteTransaction], Result]) -> Result:
+        self._refuse_other_file()
         with _translated(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -167,6 +172,7 @@ class SqliteDatabase:
                 raise
 
     def read(self, verb: Callable[[SqliteTransaction], Result]) -> Result:
+        self._refuse_other_file()
         with _translated(self.path):
             self._connection.execute("BEGIN")
             try:
@@ -193,13 +199,19 @@ class SqliteDatabase:
         return int(self._connection.execute("PRAGMA user_version").get)
 
     def separate(self, patience_seconds: float | None) -> SqliteDatabase:
-        other = SqliteDatabase(self.path, self._clock, self._boot_clock)
+        self._refuse_other_file()
+        other = SqliteDatabase(self.path, self._clock, self._boot_clock, create=False)
         if patience_seconds is not None:
             other._connection.set_busy_handler(lambda tries: _wait_for_lock(tries, patience_seconds))
         return other
 
     def watch(self) -> SqliteWatch:
-        return SqliteWatch(self.separate(None)._connection)
+        return SqliteWatch(self.separate(None))
+
+    def data_version(self) -> int:
+        """Return a number that changes with the commits of other connections."""
+        self._refuse_other_file()
+        return int(self._connection.execute("PRAGMA data_version").get)
 
     def interrupt(self, patience_seconds: float) -> float | None:
         return None  # differs from postgres: there is no server that could hang
@@ -249,14 +261,24 @@ class SqliteDatabase:
         finally:
             connection.close(True)
 
-    def _open(self) -> apsw.Connection:
+    def _refuse_other_file(self) -> None:
+        """Refuse to go on with a file that was moved or deleted: nobody else would see what is written."""
+        if self._file != (found := file_identity(self.path)):
+            refuse_other_file(self.path, found)
+
+    def _open(self, create: bool) -> apsw.Connection:
         refuse_network_file_system(self.path)
         folder = os.path.dirname(self.path) or "."
         try:
-            make_private_folder(folder)
-            create_private(self.path)
-            connection = apsw.Connection(self.path)
+            if create:
+                make_private_folder(folder)
+                create_private(self.path)
+            connection = apsw.Connection(self.path, flags=apsw.SQLITE_OPEN_READWRITE)
+        except PermissionError as error:
+            raise _denied(self.path, error) from error
         except (OSError, apsw.Error) as error:
+            if not os.access(self.path, os.R_OK | os.W_OK) and os.path.exists(self.path):
+                raise _denied(self.path, error) from error
             raise errors.StoreUnreachable(
                 f"Cannot open the store {self.path}: {error}. Does {folder} exist, and is it writable? "
                 "Choose another location with --store or DATAFLOW_STORE."
@@ -330,6 +352,14 @@ class _translated:
         if not isinstance(error, apsw.Error):
             return
         raise translate(error, self._path) from error
+
+
+def _denied(path: str, error: Exception) -> errors.StoreDenied:
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return errors.StoreDenied(
+        f"This user may not open the store {path}: {reason}. SQLite needs read and write access to the file "
+        f"and its folder. Check: ls -ld {os.path.dirname(path)} {path}"
+    )
 
 
 def translate(error: apsw.Error, path: str) -> errors.StoreError:

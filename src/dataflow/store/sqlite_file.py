@@ -31,6 +31,26 @@ def create_private(path: str) -> None:
             pass
 
 
+def file_identity(path: str) -> tuple[int, int] | None:
+    """Return what tells a file from another that is put in its place; None if there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:  # also a store in memory
+        return None
+    return found.st_dev, found.st_ino
+
+
+def refuse_other_file(path: str, found: tuple[int, int] | None) -> None:
+    """Raise the error for a store whose file is no longer the one that was opened."""
+    if found is None:
+        raise errors.StoreUnreachable(
+            f"The store {path} is gone: it was moved or deleted. Put it back, and the same command goes on."
+        )
+    raise errors.StoreDenied(
+        f"Another store was put in the place of {path} while this process was using it. Start it again."
+    )
+
+
 def refuse_network_file_system(path: str) -> None:
     """Refuse a network file system: WAL needs memory shared by all processes."""
     kind = file_system_of(path)

@@ -57,6 +57,16 @@ class OldestWork:
 
 
 @record
+class CalledWork:
+    """WAITING work, and when it was called for."""
+
+    dataid: str
+    sort_key: str
+    called_at: float
+    reason: str
+
+
+@record
 class BadEnding:
     """Work that is FAILED or INVALID; `next` is the command that resubmits it."""
 
@@ -218,9 +228,10 @@ class WorkReads(Reads):
         """Return the ids of the jobs that read a calendar or the previous chunk of their own output."""
         return {row[0] for row in self._rows("status.paced_jobs")}
 
-    def find_waiting_since(self, job_id: int) -> Any | None:
-        """Return since when WAITING work of a paced job is called for and has its turn; None for none."""
-        return first_of(self._find("status.waiting_since", job_id=job_id))
+    def find_first_called(self, job_id: int, is_paced: bool, before: str) -> CalledWork | None:
+        """Return the WAITING work before a sort key that was called for first, if its turn has come."""
+        query = "status.first_paced" if is_paced else "status.first_called"
+        return self._find_one(CalledWork, query, job_id=job_id, before=before)
 
     def list_asking_work(self) -> dict[int, AskingWork]:
         """Return the DONE work that asks what to do because its inputs have changed, by job id."""

@@ -300,7 +300,8 @@ WHERE dataset_id = :dataset_id AND sort_key > :after
 ORDER BY sort_key LIMIT :most
 
 -- name: delete_left_out
--- Work on days that the job's schedule leaves out and nobody ever ran or holds, once its inputs are deleted.
+-- Work before the job's start, or on days that its schedule leaves out, and nobody ever ran or holds, once its inputs
+-- are deleted.
 DELETE FROM work
 WHERE job_id = :job_id AND state = 'WAITING' AND run_id = 0 AND NOT hold
   AND dataid IN (SELECT batch.dataid FROM $batch)

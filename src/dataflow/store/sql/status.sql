@@ -1,5 +1,5 @@
 -- name: job_ids
-SELECT job_id, name, kind, hold FROM job ORDER BY name
+SELECT job_id, name, kind, hold, grain, grain_timezone FROM job ORDER BY name
 
 -- name: all_work
 -- How much work each job has, done or not; from the narrowest index.
@@ -44,13 +44,19 @@ UNION SELECT i.job_id FROM job_input i JOIN calendar c ON c.dataset_id = i.datas
 WHERE i.mapping NOT IN ('latest', 'all')
 UNION SELECT job_id FROM paced
 
--- name: waiting_since
--- When the oldest waiting work of such a job was called for by a chunk that it has not produced itself; not work that
--- lacks a calendar's interval: that has not ended, or is overdue, or is never added. Nor work that a calendar upstream
--- has not reached.
+-- name: first_called
+-- The waiting work before a place in order that was called for first.
+SELECT dataid, sort_key, called_at, reason FROM work
+WHERE job_id = :job_id AND state = 'WAITING' AND state <> 'DONE' AND state <> 'RUNNING' AND hold = FALSE
+  AND sort_key < :before
+ORDER BY called_at, sort_key LIMIT 1
+
+-- name: first_paced
+-- The same of a paced job, called for by a chunk that it has not produced itself; not work that lacks a calendar's
+-- interval: that has not ended, or is overdue, or is never added. Nor work that a calendar upstream has not reached.
 WITH RECURSIVE $paced
-SELECT min(w.called_at) FROM work w
-WHERE w.job_id = :job_id AND w.state = 'WAITING' AND w.hold = FALSE
+SELECT w.dataid, w.sort_key, w.called_at, w.reason FROM work w
+WHERE w.job_id = :job_id AND w.state = 'WAITING' AND w.hold = FALSE AND w.sort_key < :before
   AND EXISTS (SELECT 1 FROM work_input x
       JOIN job_input i ON i.job_id = w.job_id AND i.position = x.position AND i.mapping NOT IN ('latest', 'all')
       WHERE x.work_id = w.work_id AND x.present > 0
@@ -62,6 +68,7 @@ WHERE w.job_id = :job_id AND w.state = 'WAITING' AND w.hold = FALSE
   AND w.sort_key <= coalesce((SELECT min(coalesce(
           (SELECT max(k.sort_key) FROM chunk k WHERE k.dataset_id = p.calendar_id), ''))
       FROM paced p WHERE p.job_id = :job_id), w.sort_key)
+ORDER BY w.called_at, w.sort_key LIMIT 1
 
 -- name: skipped_work
 -- Waiting work by job whose interval a calendar has skipped.
