@@ -10,7 +10,7 @@ from dataflow.model.grain import Grain
 from dataflow.model.nesting import parts_of
 from tests.store.world import World
 
-FEW_PAGES = 60
+FEW_PAGES = 120
 """What deeper trees may cost."""
 MANY = 20_000
 

@@ -56,8 +56,9 @@ def command() -> int:
     if "atexit" in sys.modules:
         return code
     try:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:  # it is, where the caller has closed the descriptor
+                stream.flush()
     except (OSError, ValueError):  # the reader is gone: the interpreter deals with that
         return code
     os._exit(code)
