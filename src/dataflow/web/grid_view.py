@@ -32,6 +32,8 @@ class Shape:
     labelled: bool = True
 
 
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+HEADING = 18
 WIDE, WEEK, SMALL = Shape(6, 120, 46), Shape(7, 62, 40), Shape(32, 22, 22, labelled=False)
 
 
@@ -61,12 +63,13 @@ class Cell:
 
 @record
 class Drawing:
-    """All cells, and the size of the drawing."""
+    """All cells, and the size of the drawing; a calendar has the days of the week above its columns."""
 
     width: int
     height: int
     shape: Shape
     cells: tuple[Cell, ...]
+    days: tuple[str, ...]
 
 
 @record
@@ -84,7 +87,9 @@ def draw(grid: Mapping[str, Any]) -> Drawing:
     cells = tuple([_cell(grid, block, shape, place) for block, place in zip(blocks, places, strict=True)])
     rows = 1 + max((place // shape.columns for place in places), default=0)
     columns = shape.columns if len(places) >= shape.columns or shape is WEEK else max(len(places), 1)
-    return Drawing(columns * (shape.width + GAP) - GAP, rows * (shape.height + GAP) - GAP, shape, cells)
+    width, height = columns * (shape.width + GAP) - GAP, rows * (shape.height + GAP) - GAP
+    is_calendar = shape is WEEK
+    return Drawing(width, height + HEADING * is_calendar, shape, cells, DAYS if is_calendar else ())
 
 
 def _layout(
@@ -104,7 +109,7 @@ def _cell(grid: Mapping[str, Any], block: Mapping[str, Any], shape: Shape, place
     counts = block["counts"]
     icon = next((STATUSES[status].icon for status in WORST_FIRST if counts.get(status)), "")
     left = place % shape.columns * (shape.width + GAP)
-    top = place // shape.columns * (shape.height + GAP)
+    top = place // shape.columns * (shape.height + GAP) + HEADING * (shape is WEEK)
     name = _short(block["name"], grid["level"], grid["grain"]) if shape.labelled else ""
     ends = ("", "") if block["total"] == 0 else (block["first"], block["last"])
     return Cell(
