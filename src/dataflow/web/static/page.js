@@ -120,16 +120,22 @@ function press(event) {
 
 let rangeStart = -1;
 
+function endsOf(cell) {
+  const query = new URL(cell.href.baseVal, location.href).searchParams;
+  const first = cell.dataset.first || query.get("from") || query.get("dataid");
+  return [first, cell.dataset.last || query.get("to") || first];
+}
+
 function selectCell(event) {
-  const cell = event.target.closest("svg.grid a[data-first]");
+  const cell = event.target.closest("svg.grid a");
   if (!cell || !event.shiftKey) return;
   event.preventDefault();
-  const cells = [...document.querySelectorAll("svg.grid a[data-first]")];
+  const cells = [...document.querySelectorAll("svg.grid a")];
   const here = cells.indexOf(cell);
   const [first, last] = rangeStart < 0 ? [here, here] : [Math.min(rangeStart, here), Math.max(rangeStart, here)];
   const from = document.getElementById("range-from");
-  from.value = cells[first].dataset.first;
-  document.getElementById("range-to").value = cells[last].dataset.last || cells[last].dataset.first;
+  from.value = endsOf(cells[first])[0];
+  document.getElementById("range-to").value = endsOf(cells[last])[1];
   cell.classList.add("start");
   if (rangeStart < 0) rangeStart = here; else from.form.requestSubmit();
 }
