@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterator
 
@@ -194,3 +195,22 @@ def test_a_status_of_the_legend_lists_its_chunks(visitor: Visitor) -> None:
     rows = page.get_by_role("table").last.locator("tbody tr")
     expect(rows).to_have_count(1)
     expect(rows.first).to_contain_text(BAD)
+
+
+PIXEL = """async (image) => {
+  const shown = await createImageBitmap(await (await fetch(image)).blob());
+  const canvas = new OffscreenCanvas(shown.width, shown.height).getContext("2d");
+  canvas.drawImage(shown, 0, 0);
+  return [...canvas.getImageData(shown.width / 2, 4, 1, 1).data].slice(0, 3);
+}"""
+
+
+def test_a_cell_has_the_colour_of_its_status(visitor: Visitor) -> None:
+    page = visitor.open("/datasets/totals?period=2026-08")
+    blank = page.context.new_page()
+    for name, kind in (("2026-08-01", "done"), (BAD, "bad")):
+        cell = page.locator("svg.grid").get_by_role("link", name=name)
+        image = base64.b64encode(cell.screenshot()).decode()
+        wanted = page.locator(f".mark.{kind}").first.evaluate("mark => getComputedStyle(mark).color")
+        pixel = blank.evaluate(PIXEL, f"data:image/png;base64,{image}")
+        assert wanted == f"rgb({', '.join(map(str, pixel))})", name

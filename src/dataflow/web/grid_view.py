@@ -109,7 +109,9 @@ def _layout(
     if level == DAY or (level == CHUNK and grain == Grain.DAILY and len(period) == 7):
         days = [date.fromisoformat(block["name"]) for block in blocks]
         shift = date.fromisoformat(f"{period}-01").weekday()
-        return WEEK, [shift + day.day - 1 for day in days]
+        places = [shift + day.day - 1 for day in days]
+        skipped = min(places, default=0) // 7 * 7  # weeks before the first chunk
+        return WEEK, [place - skipped for place in places]
     if level == BLOCK or (level == CHUNK and len(blocks) > 60):
         return SMALL, list(range(len(blocks)))
     return WIDE, list(range(len(blocks)))
