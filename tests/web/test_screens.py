@@ -197,6 +197,14 @@ def test_a_status_of_the_legend_lists_its_chunks(visitor: Visitor) -> None:
     expect(rows.first).to_contain_text(BAD)
 
 
+def test_datasets_say_whether_they_are_as_fresh_as_declared(visitor: Visitor) -> None:
+    page = visitor.open("/datasets")
+    row = page.get_by_role("table").locator("tbody tr")
+    expect(row.filter(has_text="clicks")).to_contain_text("late")
+    expect(row.filter(has_text="shards")).to_contain_text("fresh fresh within 7d")
+    expect(row.filter(has_text="totals")).to_contain_text("nothing declared")
+
+
 PIXEL = """async (image) => {
   const shown = await createImageBitmap(await (await fetch(image)).blob());
   const canvas = new OffscreenCanvas(shown.width, shown.height).getContext("2d");

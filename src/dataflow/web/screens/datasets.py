@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from dataflow.actions.grid import CHUNK
 from dataflow.api.fields import STRING, Field
 from dataflow.api.route import Call
-from dataflow.api.routes.datasets import FROM, TO, list_chunks, show_dataset
+from dataflow.api.routes.datasets import FROM, TO, list_chunks, list_datasets, show_dataset
 from dataflow.api.routes.grids import PERIOD, show_grid
 from dataflow.api.routes.jobs import show_status
 from dataflow.model.record import replace
@@ -19,8 +20,17 @@ ROWS = 100
 
 
 def read_datasets(call: Call) -> dict[str, Any]:
-    """All datasets with how many chunks they have and what is missing."""
-    return {"status": show_status(replace(call, query={"late_after_seconds": 3600}))}
+    """All datasets: how many chunks they have, what is missing, and whether they are as fresh as declared."""
+    return {
+        "status": show_status(replace(call, query={"late_after_seconds": 3600})),
+        "promises": {one["dataset"]: _promise(one) for one in list_datasets(call)},
+    }
+
+
+def _promise(dataset: Mapping[str, Any]) -> str:
+    """Return what a dataset declares of its freshness, empty for nothing."""
+    words = {"due_by": "due by", "fresh_within": "fresh within"}
+    return ", ".join([f"{words[name]} {dataset[name]}" for name in words if dataset[name]])
 
 
 def read_dataset(call: Call) -> dict[str, Any]:
