@@ -10,13 +10,13 @@ STAMP   := $(VENV)/.installed
 PYTEST  := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java chromium demo test test-all chaos fuzz check bench clean
+.PHONY: help setup java chromium demo test test-all chaos fuzz check bench screenshots clean
 MAKEFLAGS += --no-print-directory
 # Without bytecode, each of the thousands of commands that the tests start would compile itself again.
 unexport PYTHONDONTWRITEBYTECODE
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## create .venv and install everything (Python 3.11 or newer; PYTHON=… chooses one)
 	@:
@@ -92,6 +92,9 @@ check: setup ## run what CI runs: lint, format, types, imports, all tests except
 
 bench: setup ## measure and print JSON lines (ARGS="drain --size 1000" selects a measurement)
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+screenshots: setup ## make the images of the docs again, in docs/images
+	@DATAFLOW_SCREENSHOTS=1 $(PYTEST) tests/web/test_screenshots.py
 
 clean: ## remove .venv and every cache
 	@rm -rf $(VENV) demo-project build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

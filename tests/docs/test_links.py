@@ -31,6 +31,19 @@ def test_every_link_of_a_page_leads_to_a_file_and_a_heading(page: Path) -> None:
     assert not broken
 
 
+@pytest.mark.parametrize("page", LINKING, ids=name_of)
+def test_every_image_of_a_page_exists_and_says_what_it_shows(page: Path) -> None:
+    text = page.read_text()
+    images = re.findall(r'\b(?:src|srcset)="([^"]+)"', text)
+    assert not [image for image in images if not (page.parent / image).is_file()]
+    assert all('alt="' in tag for tag in re.findall(r"<img[^>]*>", text))
+
+
+def test_every_image_is_shown() -> None:
+    shown = "".join(page.read_text() for page in PAGES)
+    assert not [image.name for image in (DOCS / "images").iterdir() if image.name not in shown]
+
+
 def test_every_page_can_be_reached_from_the_readme() -> None:
     reached: set[Path] = set()
     ahead = [ROOT / "README.md"]

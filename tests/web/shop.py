@@ -13,8 +13,10 @@ grain = "daily"
 grain = "daily"
 [dataset.clicks]
 grain = "hourly"
+fresh_within = "1h"
 [dataset.shards]
 grain = "sequence"
+fresh_within = "7d"
 [dataset.files]
 [dataset.loaded]
 

@@ -25,3 +25,13 @@ def _key(dataset: Dataset, dataid: str | None) -> str | None:
         return None
     grain = Grain(dataset.grain)
     return sort_key(canonical_dataid(dataid, grain, dataset.timezone), grain)
+
+
+def find_key_before(key: str) -> str:
+    """Return a text that sorts before a sort key and after every other that does; empty for the first."""
+    if not key:
+        return ""
+    before = ord(key[-1]) - 1
+    if 0xD800 <= before <= 0xDFFF:  # halves of surrogate pairs are not text
+        before = 0xD7FF
+    return key[:-1] + chr(before) + 4 * "\U0010ffff"

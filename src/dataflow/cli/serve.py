@@ -1,4 +1,4 @@
-"""`dataflow serve`: the REST API of a project."""
+"""`dataflow serve`: the operators' page and the REST API of a project."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def add_parser(commands: Commands) -> None:
 
 
 def serve_project(args: argparse.Namespace, context: Context) -> None:
-    """Serves the REST API of the project until it is stopped. Prints the URL to open, with a token that only
-    who sees it has.
+    """Serves the operators' page and the REST API of the project until it is stopped. Prints the URL to open,
+    with a token that only who sees it has.
     """
     if not 0 <= args.port <= 65535:
         raise UsageError(f"--port must be a number from 0 to 65535, got {args.port}.")

@@ -18,12 +18,22 @@ from dataflow.api.table import ROUTES as API_ROUTES
 from dataflow.errors import DataFlowError
 from dataflow.model.record import record, replace
 from dataflow.web.html import path_to, render
+from dataflow.web.seen_state import digest, list_seen, refuse_changed
 
 PATH = "/act"
 KEY = Field("key", "string", "makes it safe to send the form twice", least=1, required=True)
+SEEN = Field("seen", "string", "the state that the person saw")
 UNSHOWN = ("preview", "expect", "why")
 KINDS = {"BOOLEAN": BOOLEAN, "INTEGER": INTEGER, "STRINGS": STRINGS}
-BLANK: dict[str, Any] = {"preview": None, "problem": "", "done": None, "given": {}, "key": "", "expect": None}
+BLANK: dict[str, Any] = {
+    "preview": None,
+    "problem": "",
+    "done": None,
+    "given": {},
+    "key": "",
+    "expect": None,
+    "states": [],
+}
 
 
 @record
@@ -40,7 +50,14 @@ class ActionForm:
         head = (self._path, self.route.permission, self.route.summary)
         return (
             Route("GET", *head, self._ask, {}, tuple(asked), is_page=True),
-            Route("POST", *head, self._act, {}, body=replace(self._body, fields=(*sent, KEY)), is_page=True),
+            Route(
+                "POST",
+                *head,
+                self._act,
+                {},
+                body=replace(self._body, fields=(*sent, KEY, SEEN)),
+                is_page=True,
+            ),
         )
 
     @property
@@ -69,7 +86,9 @@ class ActionForm:
 
     def _form(self, call: Call, given: dict[str, Any], error: DataFlowError | None = None) -> Response:
         """Answer with the form and a preview of what is selected, after an error with its reason."""
-        shown: dict[str, Any] = {"given": given, "key": secrets.token_urlsafe(16)}
+        states = list_seen(call, given)
+        shown: dict[str, Any] = {"given": given, "key": secrets.token_urlsafe(16), "states": states}
+        shown["seen"] = digest(states)
         if self._has_preview and (given or self._body.may_choose_none):
             try:
                 body = self._body.read(given | {"preview": True})
@@ -81,9 +100,15 @@ class ActionForm:
         return self._page(call, shown, error.http_status if error else 200)
 
     def _act(self, call: Call) -> Response:
-        body = {name: value for name, value in call.body.items() if name != KEY.name}
+        body = {name: call.body[name] for name in [field.name for field in self._fields]}
+
+        def act(inner: Call) -> Any:
+            refuse_changed(inner, body, call.body[SEEN.name])
+            return self.route.handler(inner)
+
         try:
-            done = answer_with_key(self.route, replace(call, body=body), call.body[KEY.name])
+            route = replace(self.route, handler=act)
+            done = answer_with_key(route, replace(call, body=body), call.body[KEY.name])
         except REFUSALS as error:
             return self._form(call, _without_rest(body), error)
         return self._page(call, {"done": done, "given": _without_rest(body)})

@@ -14,8 +14,8 @@ from dataflow.web.html import path_to
 from dataflow.web.statuses import STATUSES
 
 GAP = 4
-LEAST_SLICE = 2.0
-"""Height of a slice, so that one failure among a million chunks is seen."""
+LEAST_SHARE = 2.0
+"""Height of a share, so that one failure among a million chunks is seen."""
 WORST_FIRST = (
     *(Status.FAILED, Status.INVALID, Status.STALE, Status.HOLD),
     *(Status.RESUBMIT, Status.RUNNING, Status.PENDING, Status.READY),
@@ -32,28 +32,23 @@ class Shape:
     labelled: bool = True
 
 
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+HEADING = 18
 WIDE, WEEK, SMALL = Shape(6, 120, 46), Shape(7, 62, 40), Shape(32, 22, 22, labelled=False)
 
 
 @record
-class Slice:
-    """The part of a cell that one status has."""
-
-    kind: str
-    top: float
-    height: float
-
-
-@record
 class Cell:
-    """One cell: its place, its slices from the top, its name, the icon of its worst status, its link."""
+    """One cell: its place, its name, what it holds, the icon of its worst status, and where it leads.
+
+    `first` and `last` are the dataids of a period; those of other cells are in the path.
+    """
 
     left: int
     top: int
     name: str
     label: str
     icon: str
-    slices: tuple[Slice, ...]
     path: str
     first: str
     last: str
@@ -61,12 +56,17 @@ class Cell:
 
 @record
 class Drawing:
-    """All cells, and the size of the drawing."""
+    """All cells, and the size of the drawing; a calendar has the days of the week above its columns.
+
+    `shades` has the outline of the shares of each kind of status in all cells: a few paths, not thousands.
+    """
 
     width: int
     height: int
     shape: Shape
     cells: tuple[Cell, ...]
+    shades: Mapping[str, str]
+    days: tuple[str, ...]
 
 
 @record
@@ -81,10 +81,25 @@ def draw(grid: Mapping[str, Any]) -> Drawing:
     """Return the drawing of a grid as the API describes it."""
     blocks, period = grid["blocks"], grid["zoom"]
     shape, places = _layout(grid["grain"], grid["level"], period, blocks)
-    cells = tuple([_cell(grid, block, shape, place) for block, place in zip(blocks, places, strict=True)])
+    cells = [_cell(grid, block, shape, place) for block, place in zip(blocks, places, strict=True)]
     rows = 1 + max((place // shape.columns for place in places), default=0)
     columns = shape.columns if len(places) >= shape.columns or shape is WEEK else max(len(places), 1)
-    return Drawing(columns * (shape.width + GAP) - GAP, rows * (shape.height + GAP) - GAP, shape, cells)
+    width, height = columns * (shape.width + GAP) - GAP, rows * (shape.height + GAP) - GAP
+    is_calendar = shape is WEEK
+    shades = _shades(blocks, cells, shape)
+    days = DAYS if is_calendar else ()
+    return Drawing(width, height + HEADING * is_calendar, shape, tuple(cells), shades, days)
+
+
+def _shades(blocks: Sequence[Mapping[str, Any]], cells: Sequence[Cell], shape: Shape) -> dict[str, str]:
+    found: dict[str, list[str]] = {}
+    for block, cell in zip(blocks, cells, strict=True):
+        top = float(cell.top)
+        for kind, height in _shares(block["counts"], block["total"], shape.height):
+            outline = f"M{cell.left} {top:g}h{shape.width}v{height:g}h-{shape.width}z"
+            found.setdefault(kind, []).append(outline)
+            top = round(top + height, 1)
+    return {kind: "".join(outlines) for kind, outlines in found.items()}
 
 
 def _layout(
@@ -94,7 +109,9 @@ def _layout(
     if level == DAY or (level == CHUNK and grain == Grain.DAILY and len(period) == 7):
         days = [date.fromisoformat(block["name"]) for block in blocks]
         shift = date.fromisoformat(f"{period}-01").weekday()
-        return WEEK, [shift + day.day - 1 for day in days]
+        places = [shift + day.day - 1 for day in days]
+        skipped = min(places, default=0) // 7 * 7  # weeks before the first chunk
+        return WEEK, [place - skipped for place in places]
     if level == BLOCK or (level == CHUNK and len(blocks) > 60):
         return SMALL, list(range(len(blocks)))
     return WIDE, list(range(len(blocks)))
@@ -104,27 +121,21 @@ def _cell(grid: Mapping[str, Any], block: Mapping[str, Any], shape: Shape, place
     counts = block["counts"]
     icon = next((STATUSES[status].icon for status in WORST_FIRST if counts.get(status)), "")
     left = place % shape.columns * (shape.width + GAP)
-    top = place // shape.columns * (shape.height + GAP)
+    top = place // shape.columns * (shape.height + GAP) + HEADING * (shape is WEEK)
     name = _short(block["name"], grid["level"], grid["grain"]) if shape.labelled else ""
-    ends = ("", "") if block["total"] == 0 else (block["first"], block["last"])
-    return Cell(
-        *(left, top, name, _label(block), icon, _slices(counts, block["total"], shape.height)),
-        *(_path(grid, block), *ends),
-    )
+    ends = (block["first"], block["last"]) if grid["level"] not in (BLOCK, CHUNK) else ("", "")
+    return Cell(left, top, name, _label(block), icon, _path(grid, block), *ends)
 
 
-def _slices(counts: Mapping[str, int], total: int, height: int) -> tuple[Slice, ...]:
-    """Return the shares of a cell; the small ones are drawn larger than they are, the largest less."""
+def _shares(counts: Mapping[str, int], total: int, height: int) -> list[tuple[str, float]]:
+    """Return the height of each status in a cell; the small ones are drawn larger, the largest smaller."""
+    if not total:
+        return [("none", height)]
     present = [status for status in WORST_FIRST if counts.get(status)]
-    sizes = {status: max(LEAST_SLICE, height * counts[status] / total) for status in present}
-    if present:
-        largest = max(present, key=lambda status: counts[status])
-        sizes[largest] -= sum(sizes.values()) - height
-    found, top = [], 0.0
-    for status in present:
-        found.append(Slice(STATUSES[status].kind, round(top, 1), round(sizes[status], 1)))
-        top += sizes[status]
-    return tuple(found)
+    sizes = {status: round(max(LEAST_SHARE, height * counts[status] / total), 1) for status in present}
+    largest = max(present, key=lambda status: counts[status])
+    sizes[largest] = round(sizes[largest] - sum(sizes.values()) + height, 1)
+    return [(STATUSES[status].kind, sizes[status]) for status in present]
 
 
 def _label(block: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from dataflow.api.problems import Problem
 from dataflow.api.server import Pages
 from dataflow.web import action_forms, static_files
 from dataflow.web.html import render_alone
-from dataflow.web.screens import datasets, jobs, now, operations, runs, search
+from dataflow.web.screens import chunks, datasets, jobs, now, operations, runs, search
 
 
 def show_problem(problem: Problem, request_id: str) -> Response:
@@ -22,6 +22,7 @@ PAGES = Pages(
         *static_files.ROUTES,
         *now.ROUTES,
         *datasets.ROUTES,
+        *chunks.ROUTES,
         *jobs.ROUTES,
         *runs.ROUTES,
         *operations.ROUTES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.actions.chunk_ranges import find_bounds
+from dataflow.actions.chunk_ranges import find_bounds, find_key_before
 from dataflow.actions.descriptions import (
     describe_chunk,
     describe_dataset,
@@ -19,6 +19,8 @@ from dataflow.api.admission import Permission
 from dataflow.api.fields import INTEGER, STRING, Field
 from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.shapes import many, nullable, shape, spell, texts
+from dataflow.model.dataid import sort_key
+from dataflow.model.grain import Grain
 from dataflow.model.status import Status
 
 DATAID = Field("dataid", STRING, "dataid of the chunk or work", least=1)
@@ -72,9 +74,9 @@ def list_chunks(call: Call) -> Any:
     dataset_id, dataset = get_dataset(call.store, call.path["dataset"])
     first, last = find_bounds(dataset, call.query["from"], call.query["to"])
     status, most = call.query["status"] or "", call.query["limit"]
-    return [
-        describe_chunk(chunk) for chunk in call.store.read.list_chunks(dataset_id, first, last, status, most)
-    ]
+    found = call.store.read.list_chunk_page(dataset_id, find_key_before(first), most, status)
+    grain = Grain(dataset.grain)
+    return [describe_chunk(chunk) for chunk in found if sort_key(chunk.dataid, grain) <= last]
 
 
 def show_versions(call: Call) -> Any:

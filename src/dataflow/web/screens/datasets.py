@@ -1,16 +1,16 @@
-"""Datasets, one dataset with its chunks, and one chunk."""
+"""Datasets, and one dataset with the grid of its chunks."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from dataflow.actions.grid import CHUNK
 from dataflow.api.fields import STRING, Field
 from dataflow.api.route import Call
-from dataflow.api.routes.datasets import FROM, TO, list_chunks, show_dataset, show_lineage, show_versions
+from dataflow.api.routes.datasets import FROM, TO, list_chunks, list_datasets, show_dataset
 from dataflow.api.routes.grids import PERIOD, show_grid
-from dataflow.api.routes.jobs import explain, show_status
-from dataflow.errors import BadInput
+from dataflow.api.routes.jobs import show_status
 from dataflow.model.record import replace
 from dataflow.model.status import Status
 from dataflow.web.grid_view import draw, list_crumbs
@@ -20,8 +20,17 @@ ROWS = 100
 
 
 def read_datasets(call: Call) -> dict[str, Any]:
-    """All datasets with how many chunks they have and what is missing."""
-    return {"status": show_status(replace(call, query={"late_after_seconds": 3600}))}
+    """All datasets: how many chunks they have, what is missing, and whether they are as fresh as declared."""
+    return {
+        "status": show_status(replace(call, query={"late_after_seconds": 3600})),
+        "promises": {one["dataset"]: _promise(one) for one in list_datasets(call)},
+    }
+
+
+def _promise(dataset: Mapping[str, Any]) -> str:
+    """Return what a dataset declares of its freshness, empty for nothing."""
+    words = {"due_by": "due by", "fresh_within": "fresh within"}
+    return ", ".join([f"{words[name]} {dataset[name]}" for name in words if dataset[name]])
 
 
 def read_dataset(call: Call) -> dict[str, Any]:
@@ -46,39 +55,6 @@ def read_dataset(call: Call) -> dict[str, Any]:
     }
 
 
-def read_chunk(call: Call) -> dict[str, Any]:
-    """One chunk: status, versions, what it was made from and who reads it, and why."""
-    dataset = show_dataset(call)
-    dataid = call.query["dataid"]
-    only = {"from": dataid, "to": dataid, "status": None, "limit": 1}
-    (chunk, *_) = list_chunks(replace(call, query=only)) or [None]
-    versions, unkept = _versions(replace(call, query={"dataid": dataid})) if chunk else ([], "")
-    lineage = None
-    if chunk and chunk["version"]:
-        around = {"dataid": dataid, "direction": "both", "depth": 1}
-        lineage = show_lineage(replace(call, query=around))
-    why = None
-    if dataset["produced_by"]:
-        why = explain(replace(call, path={"job": dataset["produced_by"]}, query={"dataid": dataid}))
-    return {
-        "title": f"{dataset['dataset']}/{chunk['dataid'] if chunk else dataid}",
-        "dataset": dataset,
-        "chunk": chunk,
-        "versions": versions,
-        "unkept": unkept,
-        "lineage": lineage,
-        "why": why,
-    }
-
-
-def _versions(call: Call) -> tuple[Any, str]:
-    """Return the kept versions of a chunk, or why none but the current one is kept."""
-    try:
-        return show_versions(call), ""
-    except BadInput as error:
-        return [], str(error)
-
-
 ROUTES = (
     Page("/datasets", "Datasets", "datasets", "Datasets", read_datasets).route,
     Page(
@@ -89,9 +65,5 @@ ROUTES = (
             TO,
             Field("status", STRING, "only with this status", choices=tuple(map(str, Status))),
         ),
-    ).route,
-    Page(
-        *("/chunks/{dataset}", "Chunk", "chunk", "Datasets", read_chunk),
-        (Field("dataid", STRING, "dataid of the chunk", required=True, least=1),),
     ).route,
 )

@@ -109,11 +109,35 @@ function press(event) {
   if (event.key === "?") { document.getElementById("keys").showModal(); return; }
   if (hasG) {
     hasG = false;
-    const link = document.querySelector(`nav a[data-key="${CSS.escape(event.key)}"]`);
+    const link = document.querySelector(`header nav a[data-key="${CSS.escape(event.key)}"]`);
     if (link) link.click();
     return;
   }
   hasG = event.key === "g";
+}
+
+// A range of the grid: Shift and a click on its first and its last cell.
+
+let rangeStart = -1;
+
+function endsOf(cell) {
+  const query = new URL(cell.href.baseVal, location.href).searchParams;
+  const first = cell.dataset.first || query.get("from") || query.get("dataid");
+  return [first, cell.dataset.last || query.get("to") || first];
+}
+
+function selectCell(event) {
+  const cell = event.target.closest("svg.grid a");
+  if (!cell || !event.shiftKey) return;
+  event.preventDefault();
+  const cells = [...document.querySelectorAll("svg.grid a")];
+  const here = cells.indexOf(cell);
+  const [first, last] = rangeStart < 0 ? [here, here] : [Math.min(rangeStart, here), Math.max(rangeStart, here)];
+  const from = document.getElementById("range-from");
+  from.value = endsOf(cells[first])[0];
+  document.getElementById("range-to").value = endsOf(cells[last])[1];
+  cell.classList.add("start");
+  if (rangeStart < 0) rangeStart = here; else from.form.requestSubmit();
 }
 
 function copyFrom(event) {
@@ -123,6 +147,7 @@ function copyFrom(event) {
 
 document.addEventListener("keydown", press);
 document.addEventListener("click", copyFrom);
+document.addEventListener("click", selectCell);
 document.getElementById("show-keys").addEventListener("click", () => document.getElementById("keys").showModal());
 document.querySelectorAll("pre[data-source]").forEach(followLog);
 listen();
