@@ -17,6 +17,7 @@ from dataflow.model.grain import Grain
 from dataflow.model.record import as_tree
 from dataflow.model.status import RunOutcome, Status, WorkState
 from dataflow.store import grid_reads
+from dataflow.store.postgres import PostgresTransaction
 from tests.store.world import TABLES, World
 
 DATAIDS = ("1", "2", "9", "10", "11", "100")
@@ -103,7 +104,7 @@ def test_counts_equal_the_view_whatever_happened_and_however_they_are_counted(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grid_reads, "FIRST_STEP", step)
-        patch.setattr(grid_reads, "SEARCH_COST", cost)
+        patch.setattr(PostgresTransaction, "search_cost", cost)
         check_after(world, moves)
 
 

@@ -72,8 +72,6 @@ class Source:
 
 FIRST_STEP = 1000
 """Chunks between two places at which a block may begin."""
-SEARCH_COST = 20
-"""A search of an index takes as long as reading so many of its entries in order."""
 
 
 class Tally:
@@ -347,8 +345,8 @@ class WorkCounter:
         """Search the chunk of each work, or read work and chunks side by side in parts where that is less."""
         tx, where = self._tx, where | {"dataset_id": self._source.dataset_id}
         parts = [part for part in self._parts if found.get(part[0]) and chunks[part[0]]]
-        many = [part for part in parts if chunks[part[0]] < found[part[0]] * SEARCH_COST]
-        few = [part for part in parts if chunks[part[0]] >= found[part[0]] * SEARCH_COST]
+        many = [part for part in parts if chunks[part[0]] < found[part[0]] * tx.search_cost]
+        few = [part for part in parts if chunks[part[0]] >= found[part[0]] * tx.search_cost]
         search, merge = queries
         rows = tx.rows(search, **where, **tx.batch(few)) if few else []
         if many:

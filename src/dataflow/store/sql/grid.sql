@@ -122,7 +122,7 @@ SELECT batch.dataid,
         WHERE $one_stratum AND w.sort_key >= batch.dataid AND w.sort_key < batch.sort_key)
 FROM $batch
 
--- name: work_beside_chunks
+-- name: work_beside_chunks @postgres
 -- The same, side by side: quicker where much of the work has a chunk.
 SELECT batch.dataid,
        (SELECT count(*) FROM work w CROSS JOIN chunk c
@@ -147,7 +147,7 @@ SELECT batch.dataid,
         WHERE $one_stratum AND w.sort_key >= batch.dataid AND w.sort_key < batch.sort_key)
 FROM $batch
 
--- name: work_beside_unready
+-- name: work_beside_unready @postgres
 SELECT batch.dataid,
        (SELECT count(*) FROM work w CROSS JOIN chunk c
         WHERE $one_stratum AND w.sort_key >= batch.dataid AND w.sort_key < batch.sort_key
@@ -174,7 +174,7 @@ SELECT batch.dataid,
         WHERE $resubmitted AND w.sort_key >= batch.dataid AND w.sort_key < batch.sort_key)
 FROM $batch
 
--- name: resubmitted_beside_chunks
+-- name: resubmitted_beside_chunks @postgres
 -- The same, side by side: quicker where much of the work has a chunk.
 SELECT batch.dataid,
        (SELECT count(*) FROM work w CROSS JOIN chunk c
@@ -198,7 +198,7 @@ SELECT batch.dataid,
         WHERE $resubmitted AND w.sort_key >= batch.dataid AND w.sort_key < batch.sort_key)
 FROM $batch
 
--- name: resubmitted_beside_unready
+-- name: resubmitted_beside_unready @postgres
 SELECT batch.dataid,
        (SELECT count(*) FROM work w CROSS JOIN chunk c
         WHERE $resubmitted AND w.sort_key >= batch.dataid AND w.sort_key < batch.sort_key
