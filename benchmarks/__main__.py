@@ -20,6 +20,7 @@ MODULES = {
     "registry": "registry",
     "history": "history",
     "grid": "grid",
+    "page": "page",
     "migration": "migration",
     "ingest": "ingest",
     "worker": "worker",

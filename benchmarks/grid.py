@@ -16,7 +16,7 @@ from dataflow.actions.grid import Block, Zoom, get_grid
 from dataflow.actions.job_statistics import get_job_statistics
 from dataflow.actions.metrics import list_metrics
 from dataflow.actions.run_log import read_log, search_log
-from dataflow.config.settings import load_config
+from dataflow.config.settings import Config, load_config
 from dataflow.model.record import replace
 from dataflow.store.store import Store
 
@@ -66,19 +66,29 @@ def _reads(store: Store, block: Block) -> list[tuple[str, str, Read]]:
     ]
 
 
-def _measure_log(place: Place, store: Store, kind: str, floor: float) -> Iterator[Measurement]:
+def _config(place: Place) -> Config:
+    return replace(load_config(place.folder, {"DATAFLOW_PROJECT": place.folder}), host="bench")
+
+
+def write_log(place: Place, store: Store) -> int:
+    """Claims a run, gives it a log of 100 MB, and returns its id."""
     plan = store.find_plan(scene.JOB)
     assert plan is not None
     run = store.claim(plan, scene.make_request(scene.make_claimant())).runs[0]
-    config = replace(load_config(place.folder, {"DATAFLOW_PROJECT": place.folder}), host="bench")
-    os.makedirs(config.log_dir, exist_ok=True)
-    with open(os.path.join(config.log_dir, f"{run.run_id}.log"), "wb") as log:
+    folder = _config(place).log_dir
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, f"{run.run_id}.log"), "wb") as log:
         for _ in range(LOG_BYTES // len(LOG_LINE) // 1000):
             log.write(LOG_LINE * 1000)
+    return run.run_id
+
+
+def _measure_log(place: Place, store: Store, kind: str, floor: float) -> Iterator[Measurement]:
+    run_id, config = write_log(place, store), _config(place)
     for what, read in (
-        ("last lines", lambda: read_log(store, config, run.run_id)),
-        ("lines from the middle", lambda: read_log(store, config, run.run_id, LOG_BYTES // 2)),
-        ("search of 32 MB", lambda: search_log(store, config, run.run_id, "not there")),
+        ("last lines", lambda: read_log(store, config, run_id)),
+        ("lines from the middle", lambda: read_log(store, config, run_id, LOG_BYTES // 2)),
+        ("search of 32 MB", lambda: search_log(store, config, run_id, "not there")),
     ):
         milliseconds = 1000 * _seconds(read, ROUNDS)
         yield Measurement(

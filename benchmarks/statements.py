@@ -34,6 +34,7 @@ class RecordingTransaction:
     def __init__(self, inner: Transaction, steps: list[Step]) -> None:
         self._inner = inner
         self._steps = steps
+        self.search_cost = inner.search_cost
         self.batch = inner.batch
         self.calls = inner.calls
         self.ids = inner.ids

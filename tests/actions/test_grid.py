@@ -16,6 +16,8 @@ from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.record import as_tree
 from dataflow.model.status import RunOutcome, Status, WorkState
+from dataflow.store import grid_reads
+from dataflow.store.postgres import PostgresTransaction
 from tests.store.world import TABLES, World
 
 DATAIDS = ("1", "2", "9", "10", "11", "100")
@@ -92,8 +94,22 @@ def check(world: World, dataset: str) -> None:
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(sorted(MOVES)), st.sampled_from(DATAIDS)), max_size=25))
-def test_counts_equal_the_view_whatever_happened(world: World, moves: list[tuple[str, str]]) -> None:
+@given(
+    st.lists(st.tuples(st.sampled_from(sorted(MOVES)), st.sampled_from(DATAIDS)), max_size=25),
+    st.sampled_from((2, 3, grid_reads.FIRST_STEP)),
+    st.sampled_from((0, 1, 1000)),
+)
+def test_counts_equal_the_view_whatever_happened_and_however_they_are_counted(
+    world: World, moves: list[tuple[str, str]], step: int, cost: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grid_reads, "FIRST_STEP", step)
+        patch.setattr(PostgresTransaction, "search_cost", cost)
+        check_after(world, moves)
+
+
+def check_after(world: World, moves: list[tuple[str, str]]) -> None:
+    """Makes an empty raw → clean, extra, moves it, and compares."""
     for table in TABLES:
         world.poke(f"DELETE FROM {table}")
     for name in ("raw", "clean", "extra"):

@@ -64,7 +64,22 @@ def test_a_run_is_counted_once_however_often_and_whenever_it_is_tallied(
     assert outcomes(world) == {"to_clean DONE": 7}
     assert outcomes(world) == {"to_clean DONE": 7}
     assert values(world, "dataflow_claims_total") == {"to_clean": 7}
-    assert world.select("SELECT runs FROM run_tally") == [(6,)]
+    assert world.select("SELECT runs FROM run_tally") == [(5,)]
+
+
+def test_a_read_counts_whole_batches_and_not_too_many_into_the_table(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_tally, "BATCH", 2)
+    monkeypatch.setattr(run_tally, "MOST_BATCHES", 2)
+    world.chain("raw", "clean", grain="sequence")
+    world.ready("raw", *[str(number) for number in range(7)])
+    for _ in range(7):
+        world.do("to_clean")
+    world.poke(f"UPDATE run SET started_at = '{OLD}'")
+    for tallied in (4, 6, 6):  # the last run is not a whole batch
+        assert outcomes(world) == {"to_clean DONE": 7}
+        assert world.select("SELECT runs FROM run_tally") == [(tallied,)]
 
 
 def test_purged_runs_stay_counted(world: World) -> None:

@@ -6,8 +6,10 @@ import asyncio
 import json
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import httpx
@@ -44,6 +46,31 @@ def test_a_change_by_anybody_is_told_to_every_page(served: Served) -> None:
                 0
             ].items()
             assert data["more"] is False
+
+
+def test_many_pages_are_told_one_after_the_other(sqlite_served: Served) -> None:
+    times: list[float] = []
+
+    def wait_for_change(stream: httpx.Response, begun: Barrier) -> None:
+        events = read_events(stream)
+        assert next(events)[0] == "hello"
+        begun.wait()
+        assert next(events)[0] == "change"
+        times.append(time.monotonic())
+
+    pages = 15
+    begun = Barrier(pages + 1)
+    with ExitStack() as stack, ThreadPoolExecutor(pages) as threads:
+        streams = [
+            stack.enter_context(sqlite_served.client.stream("GET", "/api/v1/events")) for _ in range(pages)
+        ]
+        waits = [threads.submit(wait_for_change, stream, begun) for stream in streams]
+        begun.wait()
+        sqlite_served.flow.ready("bobin", "3.0")
+        for wait in waits:
+            wait.result()
+    # Of 15 random times up to 3 s: that all lie so close together does not happen by chance.
+    assert max(times) - min(times) > module.SPREAD_SECONDS * pages / 5
 
 
 def test_open_pages_share_one_thread_and_one_connection(sqlite_served: Served) -> None:

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from dataflow.api.server import listen
 from tests.acceptance.flow import Flow
 from tests.api.served import Served
 
@@ -24,6 +25,13 @@ def test_a_signal_ends_the_server_at_once_with_open_streams(sqlite_flow: Flow, n
         assert served.process.wait(60) == 0
         assert time.monotonic() - began < 4, "not the time that open requests get"
         assert "Traceback" not in served.stop()[1]
+
+
+def test_small_answers_are_sent_at_once() -> None:
+    with listen("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_a_port_in_use_is_named(sqlite_flow: Flow) -> None:

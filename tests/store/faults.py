@@ -93,6 +93,7 @@ class PausingTransaction:
         self._inner = inner
         self._pause = pause
         self._after = after
+        self.search_cost = inner.search_cost
 
     def rows(self, name: str, /, **parameters: Any) -> list[Row]:
         result = self._inner.rows(name, **parameters)

@@ -37,6 +37,18 @@ def test_the_first_claimable_work_is_that_of_the_next_claim(world: World) -> Non
     assert (first, run.dataid) == (run.work_id, "1")
 
 
+def test_the_first_claimable_work_of_a_job_that_takes_the_newest_is_the_newest_of_the_highest_priority(
+    world: World,
+) -> None:
+    world.chain("raw", "clean", grain="sequence", order="newest")
+    world.ready("raw", "1", "2", "3", "10")
+    world.poke("UPDATE work SET priority = 1 WHERE dataid IN ('1', '2')")
+    for dataid in ("2", "1", "10", "3"):
+        first = get_outlook(world, "to_clean").work_id
+        run = world.claim("to_clean")[0]
+        assert (first, run.dataid) == (run.work_id, dataid)
+
+
 def test_the_first_claimable_work_of_an_ordered_job_is_its_first_unfinished_one(world: World) -> None:
     world.dataset("raw", grain="sequence")
     world.job("load", ["raw"], ordered=True)

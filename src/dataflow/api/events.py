@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
@@ -15,6 +16,8 @@ from dataflow.model.record import pick
 
 POLL_SECONDS = 0.5
 """One short read this often, and none while nobody listens; pages do not ask the store themselves."""
+SPREAD_SECONDS = 0.2
+"""For each open page: those that are told of a change ask for themselves again, and not all at once."""
 HEARTBEAT_SECONDS = 15.0
 MOST_STREAMS = 500
 LONGEST_QUEUE = 50
@@ -32,6 +35,7 @@ class Events:
         self._queues: set[Queue] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._begun = asyncio.Event()
+        self._ending = asyncio.Event()
         self._stopping = threading.Event()
         self._seen: set[int] | None = None
         self._trouble = ""
@@ -54,11 +58,19 @@ class Events:
                     text = await asyncio.wait_for(queue.get(), HEARTBEAT_SECONDS)
                 except TimeoutError:
                     text = ": still here\n\n"
-                if text is None:
+                else:
+                    await self._spread()
+                if text is None or self._ending.is_set():
                     return
-                yield text
+                yield text + _take_all(queue)
         finally:
             self._queues.discard(queue)
+
+    async def _spread(self) -> None:
+        """Wait for a random time, on average longer the more pages are open; not while the server ends."""
+        seconds = random.uniform(0, SPREAD_SECONDS * len(self._queues))
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._ending.wait(), seconds)
 
     def _join(self) -> Queue:
         queue: Queue = asyncio.Queue(LONGEST_QUEUE)
@@ -74,6 +86,7 @@ class Events:
         """End all streams and the thread."""
         self._stopping.set()
         self._begun.set()
+        self._ending.set()
         for queue in list(self._queues):
             _put(queue, None)
 
@@ -127,6 +140,14 @@ class Events:
     def _tell_all(self, text: str) -> None:
         for queue in list(self._queues):
             _put(queue, text)
+
+
+def _take_all(queue: Queue) -> str:
+    """Return the events that have come meanwhile."""
+    texts = []
+    while not queue.empty():
+        texts.append(queue.get_nowait() or "")
+    return "".join(texts)
 
 
 def _put(queue: Queue, text: str | None) -> None:

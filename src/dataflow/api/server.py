@@ -87,10 +87,13 @@ def listen(address: str, port: int) -> socket.socket:
     """Return a socket that takes connections; Conflict if another process has the port."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
-        return socket.create_server((address, port), family=family, backlog=128)
+        listener = socket.create_server((address, port), family=family, backlog=128)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise Conflict(
                 f"Port {port} on {address} is in use. Choose another (0: any): dataflow serve --port N"
             ) from error
         raise ConfigError(f"Cannot listen on {address}, port {port}: {error.strerror}.") from error
+    # asyncio does this only for sockets that it has made itself; without it small answers take 40 ms longer.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     class Transaction(Protocol):
         """One open transaction. Queries are named `file.query`; parameters are always bound."""
 
+        search_cost: int
+        """A search of an index costs as much as reading so many entries beside those of another index;
+        0 where two indexes cannot be read side by side."""
+
         def rows(self, name: str, /, **parameters: Any) -> list[Row]:
             """All rows of a query."""
 

@@ -19,7 +19,7 @@ from dataflow.store.reads import Reads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from dataflow.store.database import Row, Transaction
@@ -123,7 +123,7 @@ class GridReads(Reads):
         """Count the chunks of a dataset by status in each part that has any; parts are in order."""
 
         def verb(tx: Transaction) -> list[StatusCount]:
-            return _count(tx, open_source(tx, dataset_id), parts)
+            return _count(tx, open_source(tx, dataset_id), parts, {})
 
         return self._read(verb)
 
@@ -146,8 +146,8 @@ class GridReads(Reads):
 
         def verb(tx: Transaction) -> list[StatusCount]:
             source = open_source(tx, dataset_id)
-            cuts = _cuts(tx, source, (first, last), most)
-            return _count(tx, source, list(zip(cuts, [*cuts[1:], last], strict=True)))
+            layout = _cut(tx, source, (first, last), most)
+            return _count(tx, source, layout.parts, layout.chunks)
 
         return self._read(verb)
 
@@ -167,25 +167,58 @@ def open_source(tx: Transaction, dataset_id: int) -> Source:
     return Source(dataset_id, job_id, bool(hold), bool(lacks), tuple(strata))
 
 
-def _cuts(tx: Transaction, source: Source, ends: Pair, most: int) -> list[str]:
-    """Return where blocks begin: every so many chunks, and every so much open work."""
+@record
+class Layout:
+    """Parts in order, and of those that begin and end at counted places how many chunks they have."""
+
+    parts: tuple[Pair, ...]
+    chunks: dict[str, int]
+
+
+def _cut(tx: Transaction, source: Source, ends: Pair, most: int) -> Layout:
+    """Divide a range into blocks: every so many chunks, and every so much open work."""
     between = {"first": ends[0], "last": ends[1]}
 
-    def list_cuts(step: int) -> list[str]:
+    def list_cuts(step: int) -> tuple[list[str], list[str]]:
         rows = tx.rows("grid.chunk_cuts", dataset_id=source.dataset_id, **between, step=step)
+        chunks = [row[0] for row in rows]
         for stratum in source.strata:
             rows += tx.rows("grid.work_cuts", **source.of(stratum), **between, step=step)
-        return sorted({row[0] for row in rows})
+        return chunks, sorted({row[0] for row in rows})
 
     step = FIRST_STEP
-    cuts = list_cuts(step)
+    chunks, cuts = list_cuts(step)
     while len(cuts) * 2 < most and step > 1:  # few chunks: walking over them again costs little
         step = max(1, step * len(cuts) // most)
-        cuts = list_cuts(step)
+        chunks, cuts = list_cuts(step)
     if step == 1:  # each a block of its own
         cuts = sorted({*cuts, *(row[0] for row in list_others(tx, source, ends))})
     every = -(-len(cuts) // most) or 1
-    return [ends[0], *cuts[every::every]]
+    lows = [ends[0], *cuts[every::every]]
+    if step > 1:
+        lows = _at_chunks(lows, chunks)
+    return _lay_out(lows, ends[1], chunks, step)
+
+
+def _at_chunks(lows: Sequence[str], chunks: Sequence[str]) -> list[str]:
+    """Move each place to the counted chunk before it, unless a part begins there already."""
+    found = [lows[0]]
+    for low in lows[1:]:
+        before = chunks[place - 1] if (place := bisect_right(chunks, low)) else low
+        found.append(before if before > found[-1] else low)
+    return found
+
+
+def _lay_out(lows: Sequence[str], end: str, chunks: Sequence[str], step: int) -> Layout:
+    """Return the parts that begin at some places; every `step` chunks there is one of `chunks`."""
+    parts = tuple(zip(lows, [*lows[1:], end], strict=True))
+    places = {key: number for number, key in enumerate(chunks)}
+    if chunks:
+        places[lows[0]] = 0  # no chunk is before the first
+    counted = {
+        low: (places[high] - places[low]) * step for low, high in parts if low in places and high in places
+    }
+    return Layout(parts, counted)
 
 
 def list_others(tx: Transaction, source: Source, ends: Pair) -> list[Row]:
@@ -199,22 +232,33 @@ def list_others(tx: Transaction, source: Source, ends: Pair) -> list[Row]:
     return [(row[1], row[2], row[0], *row[3:]) for row in rows]
 
 
-def _count(tx: Transaction, source: Source, parts: Sequence[Pair]) -> list[StatusCount]:
+def _count(
+    tx: Transaction, source: Source, parts: Sequence[Pair], counted: dict[str, int]
+) -> list[StatusCount]:
     if not parts:
         return []
-    tally, dataset_id = Tally([low for low, _ in parts]), source.dataset_id
-    for low, count, first, last in tx.rows("grid.chunks", dataset_id=dataset_id, **tx.batch(parts)):
-        tally.chunks[low] = count
-        tally.reach(low, first, last)
-    filled = tx.batch([part for part in parts if tally.chunks[part[0]]])
-    for low, unready, unreadable in tx.rows("grid.unready_chunks", dataset_id=dataset_id, **filled):
-        tally.unready[low], tally.unreadable[low] = unready, unreadable
+    tally = Tally([low for low, _ in parts])
+    _count_chunks(tx, source.dataset_id, parts, counted, tally)
     counter = WorkCounter(tx, source, parts, tally)
     for stratum in source.strata:
         counter.count(stratum)
     if source.strata and not source.hold:
         counter.count_resubmitted()
     return _named(tx, source, tally, counter.count_others())
+
+
+def _count_chunks(
+    tx: Transaction, dataset_id: int, parts: Sequence[Pair], counted: dict[str, int], tally: Tally
+) -> None:
+    tally.chunks |= counted
+    unknown = tx.batch([part for part in parts if part[0] not in counted])
+    for low, count in tx.rows("grid.chunk_counts", dataset_id=dataset_id, **unknown):
+        tally.chunks[low] = count
+    filled = tx.batch([part for part in parts if tally.chunks[part[0]]])
+    for low, first, last in tx.rows("grid.chunk_spans", dataset_id=dataset_id, **filled):
+        tally.reach(low, first, last)
+    for low, unready, unreadable in tx.rows("grid.unready_chunks", dataset_id=dataset_id, **filled):
+        tally.unready[low], tally.unreadable[low] = unready, unreadable
 
 
 class WorkCounter:
@@ -235,25 +279,25 @@ class WorkCounter:
                 found[low] = count
                 tally.reach(low, first, last)
         status = self._status_of(stratum)
-        covered = self._covered("grid.work_with_chunk", where, found)
+        covered = self._covered("grid.work", where, found)
         for low, count in found.items():
             if status is None:
                 tally.bare[low] += count - covered.get(low, 0)
             else:
                 tally.show(status, low, count)
         if status is not None:
-            self._cover("grid.work_with_unready", where, covered)
+            self._cover("grid.work", where, covered)
 
     def count_resubmitted(self) -> None:
         """Count the RESUBMIT, which were counted as work that shows no status."""
         tally, where = self._tally, {"job_id": self._source.job_id}
         rows = self._tx.rows("grid.resubmitted", **where, **self._tx.batch(self._parts))
         found = {low: count for low, count in rows if count}
-        covered = self._covered("grid.resubmitted_with_chunk", where, found)
+        covered = self._covered("grid.resubmitted", where, found)
         for low, count in found.items():
             tally.show(Status.RESUBMIT, low, count)
             tally.bare[low] -= count - covered.get(low, 0)
-        self._cover("grid.resubmitted_with_unready", where, covered)
+        self._cover("grid.resubmitted", where, covered)
 
     def count_others(self) -> dict[str, str]:
         """Count what runs and what an output that came later lacks; return their dataids by sort key."""
@@ -280,25 +324,35 @@ class WorkCounter:
             return Status(stratum.state)
         return Status.HOLD if stratum.hold or self._source.hold else None
 
-    def _covered(self, query: str, where: dict[str, Any], found: Iterable[str]) -> dict[str, int]:
+    def _covered(self, kind: str, where: dict[str, Any], found: dict[str, int]) -> dict[str, int]:
         """Return how much of this work has a chunk; only looked up in parts that have chunks."""
-        return {low: row[0] for low, *row in self._ask(query, where, set(found), self._tally.chunks)}
+        rows = self._ask((f"{kind}_with_chunk", f"{kind}_beside_chunks"), where, found, self._tally.chunks)
+        return {low: row[0] for low, *row in rows}
 
-    def _cover(self, query: str, where: dict[str, Any], covered: dict[str, int]) -> None:
+    def _cover(self, kind: str, where: dict[str, Any], covered: dict[str, int]) -> None:
         """Take the chunks of this work out of those that are counted by their own status."""
         tally = self._tally
         for low, count in covered.items():
             tally.covered[low] += count
-        lows = {low for low, count in covered.items() if count}
-        for low, unready, unreadable in self._ask(query, where, lows, tally.unready):
+        queries = f"{kind}_with_unready", f"{kind}_beside_unready"
+        for low, unready, unreadable in self._ask(queries, where, covered, tally.unready):
             tally.covered_unready[low] += unready
             tally.covered_unreadable[low] += unreadable
 
-    def _ask(self, query: str, where: dict[str, Any], lows: set[str], present: dict[str, int]) -> list[Row]:
-        parts = [part for part in self._parts if part[0] in lows and present[part[0]]]
-        if not parts:
-            return []
-        rows = self._tx.rows(query, dataset_id=self._source.dataset_id, **where, **self._tx.batch(parts))
+    def _ask(
+        self, queries: Pair, where: dict[str, Any], found: dict[str, int], chunks: dict[str, int]
+    ) -> list[Row]:
+        """Search the chunk of each work, or read work and chunks side by side in parts where that is less."""
+        tx, where = self._tx, where | {"dataset_id": self._source.dataset_id}
+        parts = [part for part in self._parts if found.get(part[0]) and chunks[part[0]]]
+        many = [part for part in parts if chunks[part[0]] < found[part[0]] * tx.search_cost]
+        few = [part for part in parts if chunks[part[0]] >= found[part[0]] * tx.search_cost]
+        search, merge = queries
+        rows = tx.rows(search, **where, **tx.batch(few)) if few else []
+        if many:
+            tx.lock("grid.by_merge")
+            rows += tx.rows(merge, **where, **tx.batch(many))
+            tx.lock("grid.by_index")
         return [(low, *map(int, counts)) for low, *counts in rows]
 
 

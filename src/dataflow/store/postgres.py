@@ -122,6 +122,8 @@ def _types(values: Sequence[Any]) -> list[int]:
 class PostgresTransaction:
     """Statements inside one transaction on one connection."""
 
+    search_cost = 20
+
     def __init__(self, statements: Statements) -> None:
         self._statements = statements
         self.last_acts: list[Callable[[PostgresTransaction], None]] = []

@@ -1,6 +1,7 @@
 """Counts of all runs there have ever been: they only grow, also when runs are purged.
 
-Runs are counted once, into a table, up to a run id; what has come since is counted when somebody asks.
+Runs are counted once, into a table, up to a run id; what has come since is counted when somebody asks. Who
+asks counts whole batches into the table and seldom has to: most reads of the totals write nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
 
 SETTLED_SECONDS = 120.0
 """A claim is committed by then: a session that waits longer inside a transaction is ended."""
-BATCH = 50_000
+BATCH = 20_000
+"""Runs that are counted into the table in one transaction, which keeps nobody waiting for long."""
+MOST_BATCHES = 10
+"""How many of them one read of the totals counts; after an upgrade the next reads count the rest."""
 
 
 @record
@@ -31,14 +35,13 @@ class RunTotal:
 class RunTally(Reads):
     """Totals of runs by job and outcome."""
 
-    def tally(self) -> int:
-        """Count what has come since the last time into the table; return up to which run."""
-        now = float(self._get("reading.now"))
-        before = utc_text(now - SETTLED_SECONDS)
-        while True:
-            last = self._database.write(lambda tx: _tally_batch(tx, before))
-            if last is None:
-                return self._database.write(_tally_late)
+    def tally(self) -> None:
+        """Count what has come since the last time into the table: whole batches, and not too many."""
+        before = utc_text(float(self._get("reading.now")) - SETTLED_SECONDS)
+        for _ in range(MOST_BATCHES):
+            if self._read(lambda tx: _find_batch(tx, before)) is None:
+                return
+            self._database.write(lambda tx: _tally_whole_batch(tx, before))
 
     def list_totals(self) -> list[RunTotal]:
         """Return how many runs of each job have had each outcome; of one moment."""
@@ -76,14 +79,27 @@ def _tally_batch(tx: Transaction, before: str) -> int | None:
     return None if last is None else int(last)
 
 
+def _find_batch(tx: Transaction, before: str) -> int | None:
+    """Return the last run of a whole batch that was claimed a while ago; None if there is none yet."""
+    row = tx.find("metrics.last_of_batch", after=_tallied(tx), most=BATCH, before=before)
+    return None if row is None else int(row[0])
+
+
+def _tally_whole_batch(tx: Transaction, before: str) -> None:
+    tx.lock("metrics.lock_tally")
+    last = _find_batch(tx, before)  # again: another process may have counted it
+    if last is not None:
+        _tally_between(tx, _tallied(tx), last)
+        _tally_late(tx)
+
+
 def _tally_between(tx: Transaction, after: int, last: int) -> None:
     tx.run("metrics.tally_ended", after=after, last=last)
     tx.run("metrics.remember_running", after=after, last=last)
     tx.run("metrics.set_tallied", run_id=last)
 
 
-def _tally_late(tx: Transaction) -> int:
+def _tally_late(tx: Transaction) -> None:
     tx.lock("metrics.lock_tally")
     tx.run("metrics.tally_late")
     tx.run("metrics.forget_late")
-    return _tallied(tx)

@@ -72,6 +72,8 @@ BUSY_SECONDS = 60.0
 class SqliteTransaction:
     """Statements inside one transaction on one connection."""
 
+    search_cost = 0
+
     def __init__(self, connection: apsw.Connection, queries: Queries) -> None:
         self._cursor = connection.cursor()
         self._connection = connection

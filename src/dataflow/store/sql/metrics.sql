@@ -14,6 +14,12 @@ UPDATE meta SET value = CAST(:run_id AS text) WHERE key = 'tallied'
 SELECT max(run_id) FROM (SELECT run_id, started_at FROM run WHERE run_id > :after ORDER BY run_id LIMIT :most) AS part
 WHERE started_at < :before
 
+-- name: last_of_batch
+-- The last of exactly so many runs after one, if it started a while ago.
+SELECT run_id FROM (SELECT run_id, started_at FROM run WHERE run_id > :after ORDER BY run_id
+                    LIMIT 1 OFFSET :most - 1) AS part
+WHERE started_at < :before
+
 -- name: tally_ended
 INSERT INTO run_tally (job, outcome, runs, last_at)
 SELECT job, outcome, count(*), max(ended_at) FROM run

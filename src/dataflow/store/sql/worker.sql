@@ -24,6 +24,15 @@ LEFT JOIN work w ON w.work_id =
                      WHERE f.job_id = j.job_id AND f.ordered AND f.state <> 'DONE'
                      ORDER BY f.sort_key LIMIT 1) AS o
                WHERE o.state = 'CLAIMABLE' AND NOT o.hold)
+         WHEN j.claim_order = 'newest'
+         THEN (SELECT f.work_id FROM work f
+               WHERE f.job_id = j.job_id AND f.state = 'CLAIMABLE' AND f.hold = FALSE AND f.state <> 'DONE'
+                 AND f.state <> 'RUNNING'
+                 AND f.priority = (SELECT g.priority FROM work g
+                                   WHERE g.job_id = j.job_id AND g.state = 'CLAIMABLE' AND g.hold = FALSE
+                                     AND g.state <> 'DONE' AND g.state <> 'RUNNING'
+                                   ORDER BY g.priority DESC LIMIT 1)
+               ORDER BY f.sort_key DESC LIMIT 1)
          ELSE (SELECT f.work_id FROM work f
                WHERE f.job_id = j.job_id AND f.state = 'CLAIMABLE' AND f.hold = FALSE AND f.state <> 'DONE'
                  AND f.state <> 'RUNNING'

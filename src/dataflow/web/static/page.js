@@ -2,6 +2,7 @@
 "use strict";
 
 const SETTLE_MS = 400;
+const PATIENCE = 20; // a page that takes long is fetched less often
 const RETRY_MS = 2000;
 
 // Parts with data-live are replaced by those of the same page, fetched again, when something changes.
@@ -9,17 +10,21 @@ const RETRY_MS = 2000;
 let pending = 0;
 let loading = false;
 let again = false;
+let tookMs = 0;
 
 async function refresh() {
   pending = 0;
   if (loading) { again = true; return; }
   loading = true;
+  const startedMs = performance.now();
   try {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
     if (answer.status >= 500) { showConnection(false); setTimeout(follow, RETRY_MS); return; }
     if (!answer.ok) { location.reload(); return; }
     showConnection(true);
-    replaceParts(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    const text = await answer.text();
+    tookMs = performance.now() - startedMs;
+    replaceParts(new DOMParser().parseFromString(text, "text/html"));
   } catch {
     showConnection(false);
     setTimeout(follow, RETRY_MS);
@@ -45,7 +50,7 @@ function focusedField() {
 }
 
 function follow() {
-  if (!pending) pending = setTimeout(refresh, SETTLE_MS);
+  if (!pending) pending = setTimeout(refresh, Math.max(SETTLE_MS, PATIENCE * tookMs));
 }
 
 function showConnection(isFine) {
