@@ -16,11 +16,11 @@ from dataflow.cli.output import as_text, show_object
 from dataflow.cli.parser import unknown_word
 from dataflow.cli.tables import show_datasets, show_rows
 from dataflow.cli.terminal import write_line
-from dataflow.config.durations import format_seconds, parse_seconds
+from dataflow.config.durations import parse_seconds
 from dataflow.errors import BadInput
 from dataflow.model.records import RunRow
 from dataflow.model.status import WorkState
-from dataflow.model.wording import counted, shortened
+from dataflow.model.wording import counted, format_seconds, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
