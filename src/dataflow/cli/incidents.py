@@ -105,13 +105,15 @@ def list_problems(context: Context) -> tuple[str, ...]:
     found = find_channels(context.config.project_dir)
     if not found.channels:
         return found.problems
-    from dataflow.notify.senders import make_senders
+    from dataflow.notify.senders import list_missing_commands, make_senders
 
+    place = get_place(context)
     # Encrypted secrets are only opened to send.
     plain = [
         one for one in found.channels if not (one.encryptedurl or one.encryptedsecret or one.encryptedpass)
     ]
-    return (*found.problems, *make_senders(plain, get_place(context))[1])
+    missing = list_missing_commands(found.channels, place)
+    return (*found.problems, *make_senders(plain, place)[1], *missing)
 
 
 def get_place(context: Context) -> Place:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataflow import errors
+from dataflow.model.wording import counted
 from dataflow.runjob.child import Child
 from dataflow.runjob.endings import handed_back
 from dataflow.runjob.launch import Ended
@@ -39,8 +40,10 @@ class ServiceWorker(Assignment):
             self._definitions, self._pipelines, self._membership, self._ranking, equipment.report
         )
         self._watch = StoreWatch()
+        self._told = equipment.told
         self._tick_at = self._view_at = 0.0
         self._trouble = ""
+        self._is_stopping = False
 
     def run(self) -> None:
         """Work until a signal, or until there is nothing to do with `until_idle`."""
@@ -59,6 +62,10 @@ class ServiceWorker(Assignment):
         """Finish, claim, and wait until there may be more to do."""
         if self.signals.take_reload():
             self._house.reload()
+        if self.signals.stops_claims and not self._is_stopping:
+            self._is_stopping = True
+            runs = counted(len(self._children) + self._pipelines.busy, "run")
+            self.report.say(f"Stopping after {runs}. A second signal hands running work back.")
         try:
             if self._trouble:
                 self._look()
@@ -209,7 +216,13 @@ class ServiceWorker(Assignment):
             self._view_at = now + VIEW_SECONDS
             self._view.show(self.take_snapshot())
 
+    def tell(self) -> None:
+        """Print what the notifier has to say."""
+        while not self._told.empty():
+            self.report.warn(self._told.get())
+
     def _tick(self) -> None:
+        self.tell()
         self._house.reload_changed()
         if self._trouble:
             return  # every attempt would hold up the children for a while
