@@ -114,7 +114,7 @@ class Assignment(Loop):
             job.has_dead = False
             self._tell_of_quarantine(job)
         if line.broken is not None:
-            self.report.once(f"{job.name}: {line.broken} The other jobs go on.")
+            self.report.once(f"{job.name}: {line.broken}", "The other jobs go on.")
             job.pause(line.broken)
             line.broken = None
         elif exchange.runs:
@@ -157,7 +157,7 @@ class Assignment(Loop):
             except errors.StoreError:
                 raise
             except errors.DataFlowError as error:
-                self.report.once(f"{job.name}: {error} The other jobs go on.")
+                self.report.once(f"{job.name}: {error}", "The other jobs go on.")
                 job.pause(error)
                 return None
             self._open_lines.append(job.line)

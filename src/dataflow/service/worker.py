@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 TICK_SECONDS = 1.0
 """How often files and locks are looked at."""
 VIEW_SECONDS = 0.5
+LOOK_AGAIN_SECONDS = 1.0
+"""How long a transaction may be under way that began before the worker listened."""
 
 
 class ServiceWorker(Assignment):
@@ -44,6 +46,7 @@ class ServiceWorker(Assignment):
         self._tick_at = self._view_at = 0.0
         self._trouble = ""
         self._is_stopping = False
+        self._look_again_at = 0.0  # 0: not any more
 
     def run(self) -> None:
         """Work until a signal, or until there is nothing to do with `until_idle`."""
@@ -151,6 +154,8 @@ class ServiceWorker(Assignment):
         is_new = self._watch.open(self._quick)
         if self._membership.wait(self._quick) or is_new:
             self._ranking.forget()
+            # A publisher that asked who listens just before this, and commits after the look, wakes nobody.
+            self._look_again_at = boottime() + LOOK_AGAIN_SECONDS
         return self._ranking.is_stale
 
     def _hear(self, changed: bool) -> None:
@@ -190,7 +195,7 @@ class ServiceWorker(Assignment):
         if (poll_at := self._watch.poll_at) is not None:
             found.append(poll_at)
         if self._count_free() and not self.signals.stops_claims:
-            found.append(self._ranking.due_at)
+            found += [self._ranking.due_at, *([self._look_again_at] if self._look_again_at else [])]
         if self._view is not None:
             found.append(self._view_at)
         return found
@@ -207,6 +212,9 @@ class ServiceWorker(Assignment):
     def _keep_promises(self) -> None:
         super()._keep_promises()
         self._hear(self._watch.poll())
+        if self._look_again_at and boottime() >= self._look_again_at:
+            self._look_again_at = 0.0
+            self._hear(True)
         self._pipelines.keep_promises(self.signals)
         now = boottime()
         if now >= self._tick_at:
