@@ -92,6 +92,14 @@ def test_the_example_runs_with_a_worker(sqlite_flow: Flow) -> None:
     assert "square 1: DONE" in shop.run("dataflow", "worker", "--until-idle", env=flow.env).stderr
 
 
+def test_init_inside_a_project_names_that_one(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    said = flow.dataflow("init", "first").stderr
+    assert "inside another" not in said
+    said = flow.dataflow("init", "first/second").stderr
+    assert f"This project is inside another one, {flow.path / 'first'}; commands here use this one." in said
+
+
 def test_notify_says_what_waits_for_another_attempt(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     declare(flow)
