@@ -214,7 +214,7 @@ def test_channels_that_do_not_work_are_named_and_affect_nothing_else(flow: Flow)
     assert "notify.nothing: has no url" in shown.stderr
     doctor = flow.project.run("dataflow", "doctor", "--json", env=flow.env, check=False)
     findings = [one for one in json.loads(doctor.stdout) if one["check"] == "channels"]
-    assert [one["level"] for one in findings] == ["problem"] * 4
+    assert [one["level"] for one in findings] == ["problem"] * 5
     recover(flow)
 
 
@@ -282,3 +282,46 @@ def test_without_channels_notify_says_how_to_add_one(sqlite_flow: Flow) -> None:
     declare(sqlite_flow, "")
     done = sqlite_flow.dataflow("notify")
     assert done.stderr == "No channels. Add a table [notify.NAME] to dataflow.toml, with a kind.\n"
+
+
+def test_a_worker_delivers_and_reports_a_channel_that_becomes_wrong(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    with WebhookReceiver() as receiver:
+        declare(flow, webhook(receiver) + '[job.load]\ncommand = ["./load"]\n')
+        said = flow.path.parent / "said"
+        with said.open("w") as stderr:
+            worker = flow.project.start("dataflow", "worker", env=flow.env, stderr=stderr)
+        flow.started.append(worker)
+        wait_until(lambda: events(receiver) == [("opened", "failed")])
+        text = (flow.path / "dataflow.toml").read_text()
+        (flow.path / "dataflow.toml").write_text(text + '[notify.other]\nkind = "webhok"\n')
+        wait_until(lambda: 'unknown kind "webhok"' in said.read_text())
+        worker.send_signal(signal.SIGTERM)
+        assert worker.wait(60) == 0
+    assert events(receiver) == [("opened", "failed")]
+
+
+def test_doctor_finds_channels_that_can_tell_nobody(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    channels = """
+[notify.missing]
+kind = "command"
+command = ["./nosuch.sh"]
+[notify.nobody]
+kind = "command"
+command = ["true"]
+jobs = ["zzz"]
+[notify.failing]
+kind = "command"
+command = ["false"]
+"""
+    declare(flow, channels)
+    fail(flow)
+    flow.dataflow("notify", check=False)
+    answer = json.loads(flow.dataflow("doctor", "--json", check=False).stdout)
+    found = [one for one in answer if one["check"] == "channels"]
+    texts = " ".join(one["text"] for one in found)
+    assert [one["level"] for one in found] == ["problem", "warning", "problem", "problem"]
+    assert "notify.missing: its command" in texts
+    assert 'channel nobody: jobs = "zzz" matches no job' in texts
+    assert "channel failing failed (attempt 1) to tell of incident" in texts

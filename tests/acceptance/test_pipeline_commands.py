@@ -41,6 +41,15 @@ def test_the_project_that_init_writes_runs_with_the_commands_it_prints(example: 
     assert json.loads(shown.stdout)["rows"] == [{"Company": "Acme", "Orders": 2, "Total": "10.30"}]
 
 
+@pytest.mark.full
+def test_an_interval_that_has_not_ended_is_run_with_a_warning(example: Project) -> None:
+    (example.path / "data" / "orders.jsonl").unlink()  # it fails before it needs Spark for long
+    done = example.run("dataflow", "run", DATASET, "--dataid", "2999-01-01", check=False)
+    assert f"warning: interval 2999-01-01 of {DATASET} has not ended yet" in done.stderr
+    done = example.run("dataflow", "run", DATASET, "--dataid", "2024-01-01", check=False)
+    assert "has not ended" not in done.stderr
+
+
 def test_init_prints_the_commands_and_keeps_the_lake_out_of_git(project: Project) -> None:
     told = project.run("dataflow", "init", "--pipelines", "new").stderr
     assert f"dataflow run {DATASET} && dataflow run {VIEW} --drain" in told

@@ -31,6 +31,28 @@ def test_off_a_terminal_one_frame_of_80_columns_is_printed(flow: Flow) -> None:
     assert flow.dataflow("top", "--once").stdout.splitlines()[1:3] == lines[1:3]
 
 
+def test_a_killed_run_is_gone_and_a_pause_is_named(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "1", "2")
+    flow.script("loadbob", "kill -9 $PPID")
+    flow.runjob("./loadbob", code=None)
+    flow.dataflow("pause")
+    lines = flow.dataflow("top").stdout.splitlines()
+    assert ", 0 running (1 gone), paused" in lines[0]
+    (row,) = [line.split() for line in lines if line.startswith("loadbob")]
+    assert row[2:4] == ["0/2", "0"]
+    assert row[-1] == "paused"
+
+
+def test_overdue_intervals_count_before_anybody_adds_them(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.dataflow("dataset", "add", "out", "--grain", "daily")
+    flow.dataflow("job", "add", "nightly", "--schedule", "@daily", "--out", "out", "--start", "2026-01-01")
+    (row,) = [line.split() for line in flow.dataflow("top").stdout.splitlines() if line.startswith("nightly")]
+    assert row[2].startswith("0/")
+    assert row[2] != "0/0"
+
+
 def test_on_a_terminal_it_goes_on_until_interrupted(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     declare(flow)

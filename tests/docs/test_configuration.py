@@ -8,7 +8,6 @@ import dataflow
 from dataflow.actions.locations import FIELDS as LOCATION_FIELDS
 from dataflow.actions.shell_names import FIELDS as DATASET_FIELDS
 from dataflow.config.declarations import DATASET_KEYS, JOB_KEYS
-from dataflow.config.durations import format_seconds
 from dataflow.config.login import BROKER_VARIABLES, LOGIN_KEYS
 from dataflow.config.properties import KNOWN_KEYS
 from dataflow.config.server import SERVER_KEYS
@@ -16,6 +15,7 @@ from dataflow.config.server import VARIABLES as SERVER_VARIABLES
 from dataflow.config.variables import OWN_VARIABLES, SETTINGS, VARIABLES
 from dataflow.model.cron import CONTINUOUS, PRESET_ALIASES, PRESETS
 from dataflow.model.records import Job
+from dataflow.model.wording import format_seconds
 from tests.docs.pages import DOCS, PAGES, list_rows, list_sections, list_spans
 
 SECTIONS = list_sections(DOCS / "configuration.md")

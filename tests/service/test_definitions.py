@@ -108,3 +108,47 @@ def test_a_job_that_is_removed_and_registered_again_is_served_again(crew: Crew) 
     crew.declare(ONE)
     wait_until(lambda: sorted(crew.flow.lines()) == ["load 1", "load 1", "load 2"], 5)
     assert worker.end() == 0, worker.said
+
+
+def test_an_empty_file_is_broken_and_the_worker_goes_on_with_its_commands(sqlite_crew: Crew) -> None:
+    crew = sqlite_crew
+    crew.declare(ONE)
+    crew.flow.script("load.sh", f"{RECORDS_JOB}; while ! test -e go; do sleep 0.05; done")
+    crew.flow.ready("raw", "1", "2", "3")
+    worker = crew.start("--until-idle", "-j", "1")
+    wait_until(lambda: crew.flow.lines() == ["load 1"])
+    write(crew, "")
+    worker.wait_for("dataflow: The worker keeps the settings it has.")
+    (crew.flow.path / "go").touch()
+    assert worker.process.wait(60) == 0, worker.said
+    assert crew.flow.lines() == ["load 1", "load 2", "load 3"]
+    assert worker.said.count("declares no command any more") == 1
+
+
+def test_a_worker_says_that_it_stops_and_that_a_job_was_registered(sqlite_crew: Crew) -> None:
+    crew = sqlite_crew
+    crew.declare(ONE)
+    crew.flow.script("load.sh", f"{RECORDS_JOB}; while ! test -e go; do sleep 0.05; done")
+    worker = crew.start_ready("-j", "1")
+    write(crew, ONE + '[job.more]\nin = ["raw"]\ncommand = ["./load.sh"]\n')
+    worker.wait_for("Job more has a command but is not registered")
+    crew.flow.dataflow("apply")
+    worker.wait_for("Job more is registered now.")
+    crew.flow.ready("raw", "1")
+    wait_until(lambda: bool(crew.flow.lines()))
+    worker.send(signal.SIGTERM)
+    worker.wait_for("Stopping after 1 run. A second signal hands running work back.")
+    (crew.flow.path / "go").touch()
+    assert worker.process.wait(60) == 0
+
+
+def test_a_worker_says_what_it_takes_over_and_what_is_quarantined(sqlite_crew: Crew) -> None:
+    crew = sqlite_crew
+    crew.declare(ONE + "max_crashes = 1\n")
+    crew.flow.script("load.sh", "kill -9 $PPID")
+    crew.flow.ready("raw", "1")
+    crew.start().process.wait(60)
+    worker = crew.start_ready()
+    worker.wait_for("A process of this machine has died. Taking over its work of load.")
+    worker.wait_for("load: 1 chunk quarantined, because runs of it keep dying. See: dataflow why load")
+    assert worker.end() == 0

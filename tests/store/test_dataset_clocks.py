@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from dataflow.model.freshness import Lateness
+from dataflow.store import dataset_clocks
 from tests.store.races import race
 from tests.store.test_incidents import events, incidents, kinds
 from tests.store.world import World
@@ -62,7 +66,7 @@ def test_a_stale_incident_names_the_newest_chunk(world: World) -> None:
     look(world)
     (found,) = incidents(world)
     assert found.dataid == day(world, 9)
-    assert found.reason == f"the interval of the newest chunk, {day(world, 9)}, ended more than 26 h ago"
+    assert found.reason == f"the interval of the newest chunk, {day(world, 9)}, ended more than 1d2h ago"
 
 
 def test_a_sequence_is_stale_when_nothing_was_published_for_too_long(world: World) -> None:
@@ -81,6 +85,25 @@ def age(world: World, seconds: float) -> None:
     else:
         world.poke(f"UPDATE chunk SET modified_at = modified_at - interval '{seconds} seconds'")
         world.poke(f"UPDATE dataset_watch SET since_at = since_at - {seconds}")
+
+
+def test_a_late_dataset_is_judged_without_holding_up_writers(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch(world, grain="sequence", fresh_within_seconds=60.0)
+    age(world, 61)
+    look(world)
+    assert kinds(world) == [("stale", "orders", 1)]
+    judge = dataset_clocks.judge
+
+    def judge_beside_a_writer(*given: Any) -> list[Lateness]:
+        with contextlib.closing(world.beside()) as other:  # fails while a transaction of SQLite writes
+            other.poke("UPDATE dataset SET name = name")
+        return judge(*given)
+
+    monkeypatch.setattr(dataset_clocks, "judge", judge_beside_a_writer)
+    look(world)
+    assert kinds(world) == [("stale", "orders", 1)]
 
 
 def test_becoming_stale_is_not_publishing(world: World) -> None:

@@ -10,13 +10,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dataflow.config.declarations import Declarations, read_declarations, write_declarations
-from dataflow.config.durations import format_seconds, parse_seconds
+from dataflow.config.durations import parse_seconds
 from dataflow.config.fields import parse_input
 from dataflow.config.settings import load_config
 from dataflow.errors import BadInput, ConfigError
 from dataflow.model.grain import Grain
 from dataflow.model.record import names_of
 from dataflow.model.records import Dataset, Job, JobInput
+from dataflow.model.wording import format_seconds
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 NAMES = TEXT.filter(str.strip)

@@ -7,6 +7,7 @@ import pytest
 from dataflow.actions.job_progress import MOST_RECENT, JobProgress, Progress, WorkerLoad, find_rates
 from dataflow.cli.terminal import measure
 from dataflow.cli.top import draw
+from dataflow.model.record import replace
 from dataflow.store.run_reads import LiveRun, RecentRun
 
 NOW = 1_800_000_000.0
@@ -15,7 +16,7 @@ NOW = 1_800_000_000.0
 def job(name: str = "load", **fields: int | float | None) -> JobProgress:
     given: dict[str, int | float | None] = {
         **{"total": 100, "done": 40, "running": 2, "waiting": 57, "failed": 1, "held": 0},
-        "rate": 0.5,
+        **{"rate": 0.5, "claimable": 57},
     }
     return JobProgress(name, **given | fields)  # type: ignore[arg-type]
 
@@ -34,6 +35,12 @@ def test_a_rate_counts_the_runs_since_the_first_of_the_last_minutes_began() -> N
     assert find_rates(runs, NOW) == {1: pytest.approx(0.1)}
 
 
+def test_a_rate_leaves_out_the_time_without_runs() -> None:
+    runs = [RecentRun(1, NOW - 300 + start, NOW - 295 + start) for start in (0, 0, 5, 100, 100)]
+    assert find_rates(runs, NOW)[1] == pytest.approx(5 / 15)
+    assert find_rates(runs, NOW, active={1})[1] == pytest.approx(5 / (15 + 195))
+
+
 def test_a_rate_of_many_runs_is_that_of_the_time_they_cover() -> None:
     runs = [RecentRun(1, NOW - 500, NOW - n / 100) for n in range(MOST_RECENT)]
     assert find_rates(runs, NOW)[1] == pytest.approx(100, rel=0.01)
@@ -42,7 +49,23 @@ def test_a_rate_of_many_runs_is_that_of_the_time_they_cover() -> None:
 def test_the_time_left_follows_from_the_rate() -> None:
     assert job().eta_seconds == pytest.approx(118)
     assert job(rate=None).eta_seconds is None
-    assert job(running=0, waiting=0).eta_seconds is None
+    assert job(running=0, waiting=0, claimable=0).eta_seconds is None
+
+
+def test_there_is_no_time_left_while_all_that_is_left_waits_for_data() -> None:
+    assert job(running=0, claimable=0).eta_seconds is None
+
+
+def test_runs_that_are_gone_do_not_count_as_running() -> None:
+    lines = draw(replace(frame(job(), runs=2), gone=frozenset([8])), 80, 24)
+    assert ", 1 running (1 gone)" in lines[0]
+    assert [line.endswith(", gone") for line in lines[-2:]] == [False, True]
+
+
+def test_while_everything_is_paused_the_frame_says_so_instead_of_a_time() -> None:
+    lines = draw(replace(frame(job(), job("idle", running=0, waiting=0)), is_paused=True), 80, 24)
+    assert lines[0].endswith(", 0 running, paused")
+    assert [line.endswith(" paused") for line in lines[3:]] == [True, False]
 
 
 def test_a_frame_shows_progress_rate_time_left_and_failures() -> None:

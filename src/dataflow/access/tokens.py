@@ -14,9 +14,9 @@ import zlib
 from dataflow.access.users import accounts_of
 from dataflow.actions.dataset_rules import check_name
 from dataflow.actions.names import unknown
-from dataflow.config.durations import format_seconds
 from dataflow.errors import BadInput, Conflict, Unauthenticated
 from dataflow.model.record import record
+from dataflow.model.wording import format_seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ import re
 
 from dataflow.actions.lateness import list_overdue
 from dataflow.actions.next_commands import resubmit_command, runner, shell, why_command
-from dataflow.config.durations import format_seconds
 from dataflow.model.record import record, replace
-from dataflow.model.wording import counted, utc_text
+from dataflow.model.wording import counted, format_seconds, utc_text
 from dataflow.store.reads import seconds_of
 
 TYPE_CHECKING = False

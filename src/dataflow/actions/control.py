@@ -49,7 +49,7 @@ def scale(store: Store, plan: Plan, max_running: int, why: str = "") -> int:
     return store.control.scale(plan, max_running, why)
 
 
-def set_pool(store: Store, name: str, size: int) -> int:
+def set_pool(store: Store, name: str, size: int, why: str = "") -> int:
     """Create a pool or change its size; return its previous size, 0 if it is new. Running work continues."""
     check_name("pool", name)
     if not 1 <= size <= LARGEST:
@@ -57,7 +57,7 @@ def set_pool(store: Store, name: str, size: int) -> int:
             f"Pool {name} cannot have size {size}; give a number from 1 to {LARGEST}. "
             "To start none of its jobs: dataflow pause JOB"
         )
-    return store.control.set_pool(name, size)
+    return store.control.set_pool(name, size, why)
 
 
 def remove_pool(store: Store, name: str) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 from dataflow.actions.next_commands import plan_command
-from dataflow.config.durations import format_seconds
 from dataflow.model.mapping import PAIRS
 from dataflow.model.record import as_dict, names_of, pick
 from dataflow.model.status import RunOutcome
 from dataflow.model.url_text import masked_host, masked_pairs, without_secrets
+from dataflow.model.wording import format_seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

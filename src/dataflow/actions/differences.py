@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataflow.config.declarations import DATASET_FIELDS, JOB_KEYS
-from dataflow.config.durations import format_seconds
 from dataflow.model.record import names_of, record
 from dataflow.model.url_text import masked_host, masked_pairs, without_secrets
+from dataflow.model.wording import format_seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataflow.actions.workers import dismiss_lost
+from dataflow.model.wording import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dataflow.actions.workers import IsDead
+    from dataflow.config.channels import Channel
     from dataflow.model.incident import DeliveryRow, Incident
     from dataflow.model.worker_rows import WorkerRow
     from dataflow.store.store import Store
@@ -34,6 +38,23 @@ def list_incidents(
     for one in store.watching.list_deliveries([incident.incident_id for incident in found]):
         deliveries.setdefault(one.incident_id, []).append(one)
     return [(incident, deliveries.get(incident.incident_id, [])) for incident in found]
+
+
+def list_unmatched(store: Store, channels: Sequence[Channel]) -> list[str]:
+    """Return, in words, the patterns of channels that match no job or dataset of the store."""
+    from fnmatch import fnmatchcase  # start-up: only `dataflow doctor` asks
+
+    known = {
+        "job": [job.job for job in store.read.list_job_holds()],
+        "dataset": [dataset.name for dataset in store.read.list_datasets()],
+    }
+    return [
+        f"channel {channel.name}: {kind}s = {quoted(pattern)} matches no {kind}"
+        for channel in channels
+        for kind, patterns in (("job", channel.jobs), ("dataset", channel.datasets))
+        for pattern in patterns
+        if not any(fnmatchcase(name, pattern) for name in known[kind])
+    ]
 
 
 def acknowledge(store: Store, incident_id: int, why: str) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataflow.actions.dataset_rules import TODAY, check_name, check_text, is_automatic
 from dataflow.actions.input_rules import OF_JOB_GRAIN, check_grains
 from dataflow.actions.shell_names import find_collision, find_taken
-from dataflow.config.durations import format_seconds
 from dataflow.errors import BadInput, UnknownName
 from dataflow.model.completeness import parse_rule
 from dataflow.model.cron import canonical_expression, has_some_days
@@ -31,7 +30,7 @@ from dataflow.model.retries import LARGEST_BACKOFF
 from dataflow.model.schedule import due_intervals, grain_of, has_no_interval, parse_schedule
 from dataflow.model.url_text import is_secret
 from dataflow.model.variable_names import is_variable_name, may_come_from_store
-from dataflow.model.wording import did_you_mean, quoted
+from dataflow.model.wording import did_you_mean, format_seconds, quoted
 from dataflow.store.entries import JobEntry
 from dataflow.store.registry import CALENDAR_SUFFIX, calendar_name
 

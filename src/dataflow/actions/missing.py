@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from dataflow.actions.declared_commands import find_declared
 from dataflow.actions.job_graph import find_open_chain
 from dataflow.actions.next_commands import (
     force_command,
@@ -135,7 +136,7 @@ def next_interval(case: WorkCase, source: PlanInput) -> Reason | None:
     name, command = source.dataset.name, run_command(case.plan)
     due, due_at = list_due_intervals(calendar)
     if due:
-        adds = f"the next {runner(case.plan)} adds it"
+        adds = f"the next {runner(case.plan, bool(find_declared(case)))} adds it"
         return Reason(f"interval {due[0].dataid} of {name} has ended, and {adds}", command)
     if due_at is None:
         owner = name.removesuffix(CALENDAR_SUFFIX)
@@ -291,7 +292,8 @@ def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | Non
         return Reason(text, run_command(case.plan, case.dataid))
     due, _ = list_due_intervals(calendar)
     if any(interval.dataid == dataid for interval in due):
-        return Reason(f"its interval has ended, and the next {runner(case.plan)} adds it", command)
+        taker = runner(case.plan, bool(find_declared(case)))
+        return Reason(f"its interval has ended, and the next {taker} adds it", command)
     schedule = schedule_of(calendar)
     interval = find_interval(schedule, dataid)
     if interval is None:

@@ -16,9 +16,14 @@ def shell(*words: str) -> str:
     return " ".join(quote(word) for word in words)
 
 
-def runner(plan: Plan) -> str:
-    """Return the command that does a job's work, for use in a sentence: RunJob, or that of a pipeline."""
-    return run_command(plan) if plan.is_pipeline else "RunJob"
+def runner(plan: Plan, declared: bool = False) -> str:
+    """Return what does a job's work, for use in a sentence: RunJob, or the command of a pipeline.
+
+    With a command `declared` in dataflow.toml, a worker does it too.
+    """
+    if plan.is_pipeline:
+        return run_command(plan)
+    return "worker or RunJob" if declared else "RunJob"
 
 
 def run_command(plan: Plan, dataid: str | None = None, *, kill: bool = False) -> str:

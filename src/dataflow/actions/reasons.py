@@ -174,7 +174,7 @@ def _nothing_in_the_way(case: WorkCase, work: WorkRow) -> Reason:
         return replace(broken, text=f"{history}{broken.text}{partial}")
     if first is None or first == case.dataid or case.plan.job.ordered:
         declared = bool(find_declared(case))
-        taker = f"worker or {runner(case.plan)}" if declared else runner(case.plan)
+        taker = runner(case.plan, declared)
         text = f"{history}nothing blocks it, and the next {taker} takes it{partial}"
         is_known = case.plan.script_path or not declared
         return Reason(text, run_command(case.plan) if is_known else command_line(case))
@@ -211,7 +211,8 @@ def _taken_over(case: WorkCase, run: RunRow, text: str, where: str) -> Reason:
     if case.store.read.has_kill_command(run.run_id):
         text = f"{text}: the next RunJob with a --kill-command{where} takes it over"
         return Reason(text, run_command(case.plan, kill=True))
-    return Reason(f"{text}: the next {runner(case.plan)}{where} takes it over", run_command(case.plan))
+    taker = runner(case.plan, bool(find_declared(case)))
+    return Reason(f"{text}: the next {taker}{where} takes it over", run_command(case.plan))
 
 
 def _done(case: WorkCase, work: WorkRow, run: RunRow | None) -> tuple[Status, Reason]:

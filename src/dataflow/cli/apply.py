@@ -20,8 +20,14 @@ from dataflow.cli.terminal import write_line
 from dataflow.config.declarations import read_declarations
 from dataflow.config.project import PROJECT_FILE
 from dataflow.errors import FilesFailed, UsageError
+from dataflow.model.records import SCRIPT
 from dataflow.model.wording import quoted
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.config.declarations import Declarations
+
+SHOWN = 5
 SIGNS = {ADDED: "+", CHANGED: "~"}
 
 
@@ -52,6 +58,8 @@ def apply(args: argparse.Namespace, context: Context) -> int:
     else:
         planned = plan_changes(context.store, declarations)
     show_changes(planned, declarations.checks)
+    if not args.files and not context.is_store_missing:
+        _say_undeclared(context, declarations)
     if all(change.what == UNCHANGED for change in planned):
         context.say("Nothing to change.")
         return 0
@@ -74,6 +82,17 @@ def apply(args: argparse.Namespace, context: Context) -> int:
             say_if_no_start(context, declared[change.name])
             say_what_stays(context, change)
     return 0
+
+
+def _say_undeclared(context: Context, declarations: Declarations) -> None:
+    """Names the jobs that are registered and that the project's file does not declare."""
+    declared = {job.name for job in declarations.jobs}
+    registered = [job.job for job in context.store.read.list_job_holds() if job.kind in ("", SCRIPT)]
+    others = [name for name in registered if name not in declared]
+    if others:
+        more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
+        remove = shell("dataflow", "job", "remove", others[0])
+        context.say(f"Not declared here: {', '.join(others[:SHOWN])}{more}. To remove a job: {remove}")
 
 
 def export_all(args: argparse.Namespace, context: Context) -> None:

@@ -42,7 +42,9 @@ def add_parser(commands: Commands) -> None:
         parser = commands.add(word, call, "why")
         parser.add_argument("job", metavar="JOB", nargs="?", help="only this job (default: everything)")
     words = commands.add_group("pool", "Sets, lists or removes pools: limits that several jobs share.")
-    parser = words.add("set", set_size, "NAME", line="create a pool or change its size", makes_store=True)
+    parser = words.add(
+        "set", set_size, "NAME", "why", line="create a pool or change its size", makes_store=True
+    )
     parser.add_argument("size", metavar="N", type=whole, help="runs at a time of all jobs in the pool")
     words.add("list", list_all, "wide", "json", line="list all pools and who uses them")
     words.add("remove", remove_one, "NAME", line="remove a pool that no job uses")
@@ -128,7 +130,7 @@ def resume(args: argparse.Namespace, context: Context) -> None:
 
 def set_size(args: argparse.Namespace, context: Context) -> None:
     """Creates a pool or changes its size: how many runs of all its jobs may run at a time."""
-    before = set_pool(context.store, args.name, args.size)
+    before = set_pool(context.store, args.name, args.size, args.why)
     if before == args.size:
         context.say(f"Pool {args.name} already has size {args.size}; nothing changed.")
     elif before:

@@ -13,6 +13,7 @@ from dataflow.cli.options import Commands, add_switches, count
 from dataflow.cli.tables import show_rows
 from dataflow.config.project import PROJECT_FILE
 from dataflow.model.incident import RECOVERED
+from dataflow.model.wording import counted
 from dataflow.runjob.dead_workers import is_dead_here
 
 TYPE_CHECKING = False
@@ -87,6 +88,13 @@ def notify(args: argparse.Namespace, context: Context) -> int:
             context.say(describe(outcome))
     for problem in problems:
         context.say(f"dataflow: {problem}")
+    waiting = [one for one in context.store.watching.list_failed() if one.state == "due"]
+    if waiting and not outcomes:
+        first = waiting[0]
+        context.say(
+            f"{counted(len(waiting), 'notification')} not sent yet and tried again later; the first, to "
+            f"{first.channel}: {first.error}"
+        )
     if not problems and not _has_channels(context):
         context.say(f"No channels. Add a table [notify.NAME] to {PROJECT_FILE}, with a kind.")
     return 1 if problems or any(outcome.error for outcome in outcomes) else 0
@@ -105,13 +113,15 @@ def list_problems(context: Context) -> tuple[str, ...]:
     found = find_channels(context.config.project_dir)
     if not found.channels:
         return found.problems
-    from dataflow.notify.senders import make_senders
+    from dataflow.notify.senders import list_missing_commands, make_senders
 
+    place = get_place(context)
     # Encrypted secrets are only opened to send.
     plain = [
         one for one in found.channels if not (one.encryptedurl or one.encryptedsecret or one.encryptedpass)
     ]
-    return (*found.problems, *make_senders(plain, get_place(context))[1])
+    missing = list_missing_commands(found.channels, place)
+    return (*found.problems, *make_senders(plain, place)[1], *missing)
 
 
 def get_place(context: Context) -> Place:

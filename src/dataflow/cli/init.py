@@ -9,7 +9,7 @@ import sys
 
 from dataflow.cli.context import Context
 from dataflow.cli.options import Commands, add_switches
-from dataflow.config.project import PROJECT_FILE
+from dataflow.config.project import PROJECT_FILE, find_project_dir
 from dataflow.errors import Conflict, FilesFailed
 from dataflow.private_files import STATE_FOLDER
 
@@ -50,6 +50,8 @@ def init(args: argparse.Namespace, context: Context) -> None:
     except OSError as error:
         raise FilesFailed(f"Cannot write {error.filename or folder}: {error.strerror}.") from error
     context.say(f"Wrote {', '.join(os.path.join(folder, name) for name in written)}")
+    if above := find_project_dir(os.path.dirname(folder)):
+        context.say(f"This project is inside another one, {above}; commands here use this one.")
     enter = "" if os.path.samefile(folder, context.cwd) else f"cd {args.folder} && "
     steps = [EXAMPLE_STEPS] * args.example + [PIPELINE_STEPS] * args.pipelines
     if args.systemd and not steps:

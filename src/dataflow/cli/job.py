@@ -123,6 +123,9 @@ def add(args: argparse.Namespace, context: Context) -> None:
     values = _given(args)
     change = add_job(context.store, Job(args.name, **values), values)
     say_change(context, change)
+    start = context.get_plan(args.name).job.start
+    if args.start and not start.startswith(args.start):
+        context.say(f"The first dataid of job {args.name} from {args.start} on is {start}.")
     if context.get_plan(args.name).is_pipeline:
         context.say(
             f"warning: {args.name} is a pipeline; the next dataflow run restores what its class declares. "
@@ -199,7 +202,9 @@ def list_all(args: argparse.Namespace, context: Context) -> None:
 
 def show_one(args: argparse.Namespace, context: Context) -> None:
     """Shows a job."""
-    show_object(describe_whole_job(context.store, context.get_plan(args.name)), args.json)
+    command = context.config.commands.get(args.name)
+    found = describe_whole_job(context.store, context.get_plan(args.name))
+    show_object(found | {"command": list(command) if command else None}, args.json)
 
 
 def remove_one(args: argparse.Namespace, context: Context) -> int:

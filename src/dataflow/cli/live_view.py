@@ -31,12 +31,13 @@ class Messages(Terminal):
 
 
 class LiveView:
-    """A few lines at the bottom of the terminal; leaving `with` leaves only the messages."""
+    """A few lines at the bottom of the terminal; leaving `with` leaves the messages and a summary."""
 
     def __init__(self) -> None:
         console = Console(stderr=True, highlight=False)
         self.messages = Messages(console)
         self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._last: Snapshot | None = None
 
     def __enter__(self) -> LiveView:
         self._live.__enter__()
@@ -44,9 +45,12 @@ class LiveView:
 
     def __exit__(self, *_: object) -> None:
         self._live.__exit__(None, None, None)
+        if self._last is not None:
+            self.messages.write(f"dataflow: {count_runs(self._last)}".encode())
 
     def show(self, state: Snapshot) -> None:
         """Shows the current state."""
+        self._last = state
         self._live.update(make_table(state, boottime()), refresh=True)
 
 
@@ -70,7 +74,12 @@ def summarise(state: Snapshot) -> str:
     if state.trouble:
         return f"waiting for the store: {state.trouble}"
     busy = f"{len(state.doing)} of {counted(state.streams, 'stream')} busy"
-    lost = f", {state.lost:,} lost" if state.lost else ""
-    end = "draining (again: hand back)" if state.is_draining else "Ctrl-C to drain"
+    end = "stopping (again: hand back)" if state.is_draining else "Ctrl-C to finish and stop"
     jobs = counted(state.jobs, "job")
-    return f"{jobs} · {busy} · {counted(state.done, 'run')} done, {state.failed:,} failed{lost} · {end}"
+    return f"{jobs} · {busy} · {count_runs(state)} · {end}"
+
+
+def count_runs(state: Snapshot) -> str:
+    """How the runs of a worker have ended."""
+    lost = f", {state.lost:,} lost" if state.lost else ""
+    return f"{counted(state.done, 'run')} done, {state.failed:,} failed{lost}"

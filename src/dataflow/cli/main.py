@@ -28,6 +28,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "why": ("why", "explain why work is or is not running, with the next command"),
     "resubmit": ("operate", "request work again"),
     "status": ("status", "show counts, gaps, late work and failures"),
+    "up": ("worker", "keep the project running on this machine, with a live view"),
+    "worker": ("worker", "run every job that this machine has a command for"),
+    "workers": ("worker", "list the workers that are alive and what they are doing"),
     "incidents": ("incidents", "list open incidents and who was notified"),
     "ack": ("incidents", "silence an incident"),
     "notify": ("incidents", "send notifications of incidents to the channels in dataflow.toml"),
@@ -67,9 +70,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "lineage": ("lineage", "show what was made from what: datasets, chunks, columns"),
     "serve": ("serve", "serve the REST API of the project on this machine"),
     "completion": ("completion", "print a completion script for bash, zsh or fish"),
-    "up": ("worker", "keep the project running on this machine, with a live view"),
-    "worker": ("worker", "run every job that this machine has a command for"),
-    "workers": ("worker", "list the workers that are alive and what they are doing"),
 }
 """Every command with its module and one line of help."""
 

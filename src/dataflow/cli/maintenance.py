@@ -5,7 +5,17 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from dataflow.actions.doctor import OK, PROBLEM, Finding, examine, examine_machine, repair, upgrade_schema
+from dataflow.actions.doctor import (
+    OK,
+    PROBLEM,
+    WARNING,
+    Finding,
+    examine,
+    examine_machine,
+    repair,
+    upgrade_schema,
+)
+from dataflow.actions.incidents import list_unmatched
 from dataflow.actions.purge import purge, retain
 from dataflow.cli.asking import may_go_on
 from dataflow.cli.context import Context
@@ -17,6 +27,7 @@ from dataflow.cli.progress import Progress
 from dataflow.cli.tables import show_rows
 from dataflow.config.durations import parse_option
 from dataflow.config.packages import installed_packages
+from dataflow.config.project import PROJECT_FILE
 from dataflow.errors import BadInput, DataFlowError, SchemaMismatch, StoreMissing, UsageError
 from dataflow.model.record import pick, replace
 from dataflow.model.url_text import masked_url
@@ -79,12 +90,18 @@ def list_channel_findings(context: Context) -> Iterator[Finding]:
 
     problems = list_problems(context)
     for problem in problems:
-        yield Finding("channels", PROBLEM, problem, "dataflow notify")
-    if not problems and (found := find_channels(context.config.project_dir).channels):
-        yield Finding("channels", OK, f"{counted(len(found), 'channel')}: settings are right", "")
-    for failed in context.store.watching.list_failed():
-        text = f"channel {failed.channel} gave up telling of incident {failed.incident_id}: {failed.error}"
+        yield Finding("channels", PROBLEM, problem, f"correct {PROJECT_FILE}, then: dataflow notify")
+    found = find_channels(context.config.project_dir).channels
+    unmatched = list_unmatched(context.store, found)
+    for text in unmatched:
+        yield Finding("channels", WARNING, text, f"correct {PROJECT_FILE}")
+    failing = context.store.watching.list_failed()
+    for failed in failing:
+        did = "gave up telling" if failed.state == "failed" else f"failed (attempt {failed.attempts}) to tell"
+        text = f"channel {failed.channel} {did} of incident {failed.incident_id}: {failed.error}"
         yield Finding("channels", PROBLEM, text, "dataflow incidents --all")
+    if found and not problems and not unmatched and not failing:
+        yield Finding("channels", OK, f"{counted(len(found), 'channel')}: settings are right", "")
 
 
 def list_spark_findings(context: Context) -> Iterator[Finding]:

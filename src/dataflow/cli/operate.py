@@ -48,7 +48,8 @@ def resubmit_work(args: argparse.Namespace, context: Context) -> int:
         return 1
     with Progress("resubmitted") as progress:
         done = resubmit(context.store, plan, selection, args.why, progress)
-    context.say(f"{args.job}: resubmitted {counted(done, 'dataid')}. Next: {run_command(plan)}")
+    taker = "a worker takes it, or: " if args.job in context.config.commands else ""
+    context.say(f"{args.job}: resubmitted {counted(done, 'dataid')}. Next: {taker}{run_command(plan)}")
     return 0
 
 

@@ -13,7 +13,9 @@ from dataflow.cli.parser import parse_options
 from dataflow.cli.pipeline_settings import get_settings, load_catalog
 from dataflow.cli.runjob import add_option, check_choice, make_request, parser
 from dataflow.config.project import get_working_dir, no_project
-from dataflow.errors import ConfigError, LeaseLost, TimedOut, UsageError
+from dataflow.errors import BadInput, ConfigError, LeaseLost, TimedOut, UsageError
+from dataflow.model.coverage import kind_of
+from dataflow.model.dataid import canonical_dataid, interval_of
 from dataflow.runjob.report import explain_nothing
 from dataflow.runjob.request import JobRequest
 
@@ -107,6 +109,17 @@ def run_command(args: argparse.Namespace, prog: str) -> int:
         context.close()
 
 
+def _warn_if_not_ended(context: Context, job: str, dataid: str) -> None:
+    """Warns about an interval of the future, whose data cannot be complete."""
+    kind = kind_of(context.get_plan(job))
+    try:
+        interval = interval_of(canonical_dataid(dataid, kind.grain, kind.timezone), kind.grain, kind.timezone)
+    except BadInput:
+        return  # the claim refuses it
+    if interval is not None and interval[1].timestamp() > context.store.read.get_now():
+        context.say(f"warning: interval {dataid} of {job} has not ended yet; what comes later is not in it.")
+
+
 def run_pipeline(context: Context, asked: JobRequest) -> int:
     """Registers the project's pipelines and runs intervals of one; returns RunJob's exit codes."""
     catalog = load_catalog(context)
@@ -122,6 +135,8 @@ def run_pipeline(context: Context, asked: JobRequest) -> int:
 
     settings = get_settings(context)
     register_project(context.store, catalog, settings, context.say, definition)
+    if asked.dataid is not None:
+        _warn_if_not_ended(context, asked.job, asked.dataid)
     # Hands the run back as interrupted.
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     settings.secrets.add(*context.list_secrets())

@@ -9,6 +9,7 @@ from dataflow.cli.layout import PROSE, make_columns
 from dataflow.cli.options import Commands, count
 from dataflow.cli.output import as_text, paint, show_object
 from dataflow.cli.pipeline_settings import get_settings, load_catalog
+from dataflow.cli.sql import plain
 from dataflow.cli.tables import data_columns, show_rows
 from dataflow.cli.terminal import wrap_for, write_line
 from dataflow.errors import BadInput
@@ -177,7 +178,8 @@ def _print_preview(context: Context, found: Preview, as_json: bool, wide: bool) 
         return
     context.say(f"{found.dataid}, from {found.read}; nothing was published.")
     columns = data_columns([name for name, _ in found.columns])
-    show_rows(found.rows, columns, False, "No rows fit.", wide)
+    rows = [{name: plain(value) for name, value in row.items()} for row in found.rows]
+    show_rows(rows, columns, False, "No rows fit.", wide)
     for one in found.rejects[:SHOWN_REJECTS]:
         where = f" {one['field']}={one['value']!r}" if one["field"] else f" {one['value']!r}"
         _print_line("reject", f"row {one['row']}{as_text(where)}: {as_text(one['reason'])}")

@@ -16,11 +16,11 @@ from dataflow.cli.output import as_text, show_object
 from dataflow.cli.parser import unknown_word
 from dataflow.cli.tables import show_datasets, show_rows
 from dataflow.cli.terminal import write_line
-from dataflow.config.durations import format_seconds, parse_seconds
+from dataflow.config.durations import parse_seconds
 from dataflow.errors import BadInput
 from dataflow.model.records import RunRow
 from dataflow.model.status import WorkState
-from dataflow.model.wording import counted, shortened
+from dataflow.model.wording import counted, format_seconds, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from dataflow.actions.lateness import Overdue
     from dataflow.cli.context import Context
     from dataflow.store.control_reads import PauseRow
-    from dataflow.store.store import Store
 
 FAIL_WORDS = ("failed", "late")
 JOB_COLUMNS = (
@@ -84,8 +83,8 @@ def status(args: argparse.Namespace, context: Context) -> int:
     else:
         _show_pause(found.paused)
         _show_tables(found, record, lost, args)
-        _show_lost(context.store, lost)
-        _show_due(context.store, found)
+        _show_lost(context, lost)
+        _show_due(context, found)
         _show_late(found)
         _show_undefined(gone)
     failed = found.count_failed()
@@ -136,27 +135,28 @@ def _show_pause(pause: PauseRow | None) -> None:
         print()
 
 
-def _show_lost(store: Store, lost: Sequence[tuple[RunRow, str]]) -> None:
+def _show_lost(context: Context, lost: Sequence[tuple[RunRow, str]]) -> None:
     """On stdout with the tables: on stderr cron would mail it."""
     if lost:
         print()
     for run, loss in lost[:SHOWN_LOST]:
         text = f"{run.job}/{run.dataid}: RUNNING ({loss}): run {run.run_id} on {run.host}"
-        write_line(f"{as_text(text)}. The next {_runner_of(store, run.job)} takes it over.")
+        write_line(f"{as_text(text)}. The next {_runner_of(context, run.job)} takes it over.")
     if len(lost) > SHOWN_LOST:
         print(f"and {len(lost) - SHOWN_LOST} more: dataflow runs --outcome RUNNING")
 
 
-def _show_due(store: Store, found: StoreStatus) -> None:
+def _show_due(context: Context, found: StoreStatus) -> None:
     """Prints holds, overdue and skipped intervals, and work that asks; on stderr cron would mail them."""
     if any(job.hold or job.overdue or job.skipped or job.asking for job in found.jobs):
         print()
     for job in found.jobs:
         if job.hold:
-            write_line(f"{job.job}: on hold; to release it: {shell('dataflow', 'release', job.job)}")
+            by = as_text(_holder(context, job.job))
+            write_line(f"{job.job}: on hold{by}; to resume it: {shell('dataflow', 'resume', job.job)}")
         if job.overdue:
             them = "it" if job.overdue.intervals == 1 else "them"
-            adds = f"the next {_runner_of(store, job.job)} adds {them} as work"
+            adds = f"the next {_runner_of(context, job.job)} adds {them} as work"
             write_line(f"{job.job}: {_overdue_text(job.overdue)} ({job.overdue.dataset}); {adds}")
         if job.skipped:
             are, stay = ("is", "stays") if job.skipped.count == 1 else ("are", "stay")
@@ -175,9 +175,17 @@ def _show_late(found: StoreStatus) -> None:
         write_line(as_text(f"{one.dataset}: {one.kind} since {time_of(one.since_at)}: {one.reason}"))
 
 
-def _runner_of(store: Store, job: str) -> str:
-    plan = store.find_plan(job)
-    return runner(plan) if plan else "RunJob"
+def _runner_of(context: Context, job: str) -> str:
+    plan = context.store.find_plan(job)
+    return runner(plan, job in context.config.commands) if plan else "RunJob"
+
+
+def _holder(context: Context, job: str) -> str:
+    """Who put a job on hold and why, as the journal has it."""
+    held = context.store.read.find_hold(job, "")
+    if held is None:
+        return ""
+    return f" (by {held.actor}: {held.why})" if held.why else f" (by {held.actor})"
 
 
 def _show_undefined(jobs: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ import sys
 import threading
 
 from dataflow.actions.job_progress import get_progress
+from dataflow.actions.status_description import list_lost
 from dataflow.cli.options import Commands, add_switches
 from dataflow.cli.status import duration
 from dataflow.cli.terminal import find_width, measure, short_span, shorten_middle
@@ -54,7 +55,9 @@ def top(args: argparse.Namespace, context: Context) -> None:
 
 
 def _get_progress(context: Context) -> Progress:
-    return get_progress(context.store, lambda row: is_dead_here(context.config, row))
+    lost = list_lost(context.store, context.config.host, context.is_gone)
+    gone = [run for run, _ in lost]
+    return get_progress(context.store, lambda row: is_dead_here(context.config, row), gone)
 
 
 def draw(found: Progress, width: int, height: int, unicode: bool = True) -> list[str]:
@@ -65,13 +68,16 @@ def draw(found: Progress, width: int, height: int, unicode: bool = True) -> list
     name_width = max(3, min(longest, NAME_WIDTH + max(0, width - PLAIN_WIDTH)))
     jobs = sorted(found.jobs, key=lambda job: (not job.running, not job.waiting, not job.failed, job.job))
     workers = _worker_lines(found)
-    runs = [_run_line(run, found.now_at, name_width) for run in found.runs]
+    runs = [
+        _run_line(run, found.now_at, name_width) + (", gone" if run.run_id in found.gone else "")
+        for run in found.runs
+    ]
     reserved = min(len(runs) + 2, RUN_LINES) if runs else 0
     reserved_before = min(len(workers) + 1, WORKER_LINES) if workers else 0
     room = max(1, height - len(lines) - 1 - reserved_before - reserved)
     heading = (f"{'job':<{name_width}}", " " * BAR_WIDTH, "done/total".rjust(15))
     lines.append(" ".join([*heading, "run".rjust(4), "fail".rjust(5), "rate".rjust(7), "eta".rjust(7)]))
-    lines += _cut([_job_line(job, name_width, unicode) for job in jobs], room)
+    lines += _cut([_job_line(job, name_width, unicode, found.is_paused) for job in jobs], room)
     if not jobs:
         lines.append("No jobs yet. Add one: dataflow job add NAME --in DATASET --out DATASET")
     if workers:
@@ -89,7 +95,11 @@ def _fitted(line: str, width: int) -> str:
 
 
 def _headline(found: Progress) -> str:
-    parts = [utc_text(found.now_at)[:19] + "Z", counted(len(found.jobs), "job"), f"{len(found.runs)} running"]
+    parts = [utc_text(found.now_at)[:19] + "Z", counted(len(found.jobs), "job")]
+    gone = sum(run.run_id in found.gone for run in found.runs)
+    parts.append(f"{len(found.runs) - gone} running" + (f" ({gone} gone)" if gone else ""))
+    if found.is_paused:
+        parts.append("paused")
     if found.workers:
         parts.append(counted(len(found.workers), "worker"))
     if found.incidents:
@@ -97,11 +107,15 @@ def _headline(found: Progress) -> str:
     return ", ".join(parts)
 
 
-def _job_line(job: JobProgress, name_width: int, unicode: bool) -> str:
+def _job_line(job: JobProgress, name_width: int, unicode: bool, is_paused: bool = False) -> str:
     share = job.done / job.total if job.total else 0.0
     full = int(share * BAR_WIDTH)
     bar = ("█" if unicode else "#") * full + ("░" if unicode else ".") * (BAR_WIDTH - full)
-    eta = "held" if job.held and not job.waiting and not job.running else _span(job.eta_seconds)
+    eta = _span(job.eta_seconds)
+    if job.held and not job.waiting and not job.running:
+        eta = "held"
+    elif is_paused and job.waiting + job.gone:
+        eta = "paused"
     name = shorten_middle(job.job, name_width)
     cells = (
         f"{job.done:,}/{job.total:,}".rjust(15),

@@ -83,7 +83,8 @@ def workers(args: argparse.Namespace, context: Context) -> None:
     from dataflow.runjob.dead_workers import is_dead_here
 
     found = list_live(context.store, lambda row: is_dead_here(context.config, row))
-    rows = [describe_worker(row) if args.json else _as_row(row) for row in found]
+    idle = "everything is paused" if context.store.read.find_pause() else "waiting for work"
+    rows = [describe_worker(row) if args.json else _as_row(row, idle) for row in found]
     show_rows(rows, COLUMNS, args.json, "No worker is alive. Start one: dataflow worker", args.wide)
 
 
@@ -112,8 +113,8 @@ def _make_request(args: argparse.Namespace, context: Context) -> WorkerRequest:
     )
 
 
-def _as_row(row: WorkerRow) -> dict[str, object]:
+def _as_row(row: WorkerRow, idle: str) -> dict[str, object]:
     doing = ", ".join(f"{run.job} {run.dataid} (run {run.run_id})" for run in row.doing)
     found = {"worker": row.name, "host": row.host, "pid": row.pid, "version": row.version}
     more = {"started_at": row.started_at, "jobs": row.jobs, "streams": row.streams}
-    return found | more | {"doing": doing or "waiting for work"}
+    return found | more | {"doing": doing or idle}

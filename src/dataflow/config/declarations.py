@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from dataflow.config import fields
-from dataflow.config.durations import format_seconds, parse_seconds
+from dataflow.config.durations import parse_seconds
 from dataflow.config.problems import Problems, suggestion
 from dataflow.config.project import PROJECT_FILE
 from dataflow.config.toml import load_toml, toml_table
@@ -16,6 +16,7 @@ from dataflow.config.variables import SETTINGS
 from dataflow.errors import BadInput
 from dataflow.model.records import Dataset, Job
 from dataflow.model.variable_names import is_variable_name, may_come_from_store
+from dataflow.model.wording import format_seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 from dataflow.errors import BadInput
-from dataflow.model.wording import quoted
+from dataflow.model.wording import UNITS, quoted
 
-_UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 _NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
-_PARTS = re.compile("".join(f"(?:{_NUMBER}{unit})?" for unit in _UNITS))
+_PARTS = re.compile("".join(f"(?:{_NUMBER}{unit})?" for unit in UNITS))
 _LIBERAL_PART = re.compile(r"([0-9]+(?:[.,][0-9]+)?)\s*([a-z]*)[\s,]*", re.IGNORECASE)
 _LONGEST_SECONDS = 36_500 * 86400
 _EXAMPLES = "90, 90s, 5m or 1h30m"
@@ -35,20 +34,6 @@ def parse_option(option: str, text: str) -> float:
         raise BadInput(f"{option} {error}") from error
 
 
-def format_seconds(seconds: float) -> str:
-    """Return the shortest string that parse_seconds reads as exactly this many seconds."""
-    if seconds != int(seconds):
-        from decimal import Decimal  # start-up: fractions of a second are rare
-
-        return f"{Decimal(repr(seconds)):f}s"
-    rest, parts = int(seconds), []
-    for unit, size in _UNITS.items():
-        count, rest = divmod(rest, size)
-        if count:
-            parts.append(f"{count}{unit}")
-    return "".join(parts) or "0s"
-
-
 def _parse_text(text: str) -> float:
     if text.startswith("-"):
         raise BadInput(f"{quoted(text)} is negative; write it like {_nearest_form(text[1:])}")
@@ -59,7 +44,7 @@ def _parse_text(text: str) -> float:
     if not text or parts.end() < len(text):
         problem = f"{quoted(text)} is not a duration (see position {parts.end() + 1})"
         raise BadInput(f"{problem}; write it like {_nearest_form(text)}")
-    return sum(float(count) * size for count, size in zip(parts.groups("0"), _UNITS.values(), strict=True))
+    return sum(float(count) * size for count, size in zip(parts.groups("0"), UNITS.values(), strict=True))
 
 
 def _nearest_form(text: str) -> str:
@@ -75,7 +60,7 @@ def _nearest_form(text: str) -> str:
         counts[unit] = part[1].replace(",", ".")
         following = {"d": "h", "h": "m", "m": "s"}.get(unit, "")
         position = part.end()
-    return "".join(counts[unit] + unit for unit in _UNITS if unit in counts) or _EXAMPLES
+    return "".join(counts[unit] + unit for unit in UNITS if unit in counts) or _EXAMPLES
 
 
 def _unit_named(word: str) -> str:

@@ -17,11 +17,16 @@ def nominal_delay(job: Job, attempts: int) -> float:
     They grow up to the job's longest delay; a first delay that is longer stays as it is.
     """
     longest = max(job.retry_delay_seconds, job.retry_max_delay_seconds)
+    return grown_delay(job.retry_delay_seconds, job.retry_backoff, longest, attempts)
+
+
+def grown_delay(first_seconds: float, backoff: float, longest_seconds: float, attempts: int) -> float:
+    """Return a delay that grows by a factor with each attempt (from 1) up to the longest."""
     try:
-        grown = job.retry_delay_seconds * job.retry_backoff ** (attempts - 1)
+        grown: float = first_seconds * backoff ** (attempts - 1)
     except OverflowError:
-        return longest
-    return min(grown, longest)
+        return longest_seconds
+    return min(grown, longest_seconds)
 
 
 def with_jitter(seconds: float, fraction: float) -> float:

@@ -64,3 +64,20 @@ def _second_text(seconds: int) -> str:
     import time  # built in; datetime would cost start-up time
 
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+
+
+UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+
+
+def format_seconds(seconds: float) -> str:
+    """Return the shortest string that parse_seconds reads as exactly this many seconds."""
+    if seconds != int(seconds):
+        from decimal import Decimal  # start-up: fractions of a second are rare
+
+        return f"{Decimal(repr(seconds)):f}s"
+    rest, parts = int(seconds), []
+    for unit, size in UNITS.items():
+        count, rest = divmod(rest, size)
+        if count:
+            parts.append(f"{count}{unit}")
+    return "".join(parts) or "0s"

@@ -14,6 +14,7 @@ import time
 
 from dataflow import failpoints
 from dataflow.model.record import record
+from dataflow.model.retries import grown_delay, with_jitter
 from dataflow.notify.failures import NotSent
 from dataflow.notify.message import Origin, compose
 from dataflow.store.outbox import Failure
@@ -30,7 +31,6 @@ SPARE_SECONDS = 20.0
 """How much longer than its time limit a channel has a delivery: it is given up before that."""
 GRACE_SECONDS = 5.0
 LONGEST_DELAY_SECONDS = 900.0
-JITTER = 0.25
 
 
 @record
@@ -161,6 +161,6 @@ class Deliverer:
 
 
 def _delay_after(attempts: int, first_seconds: float) -> float:
-    """Return how long to wait after so many attempts: twice as long each time, never quite the same."""
-    longest: float = min(first_seconds * 2 ** min(attempts - 1, 20), LONGEST_DELAY_SECONDS)
-    return longest * random.uniform(1 - JITTER, 1 + JITTER)
+    """Return how long to wait after this many attempts: twice as long each time, never quite the same."""
+    longest = max(first_seconds, LONGEST_DELAY_SECONDS)
+    return with_jitter(grown_delay(first_seconds, 2.0, longest, attempts), random.random())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from functools import partial
@@ -9,6 +10,7 @@ from functools import partial
 from dataflow.actions.incidents import look
 from dataflow.actions.workers import describe_lost
 from dataflow.config.channels import LONGEST_TIMEOUT_SECONDS, find_channels
+from dataflow.config.project import PROJECT_FILE
 from dataflow.errors import StoreError
 from dataflow.notify.deliverer import GRACE_SECONDS, Deliverer
 from dataflow.notify.senders import make_senders
@@ -54,6 +56,8 @@ class Notifier:
         self._looks_last = False
         self._thread: threading.Thread | None = None
         self._problems: tuple[str, ...] = ()
+        self._outage = ""
+        self._stamp: tuple[int, ...] = ()  # of the dataflow.toml that the channels were read from
 
     def start(self) -> None:
         """Begin, in a thread."""
@@ -87,7 +91,9 @@ class Notifier:
                 finally:
                     store.close()
             except StoreError as error:
-                self._tell(str(error))
+                if str(error) != self._outage:
+                    self._tell(str(error))
+                self._outage = str(error)
                 self._stopping.wait(STORE_PAUSE_SECONDS)
 
     def run_once(self, store: Store) -> tuple[list[Outcome], tuple[str, ...]]:
@@ -101,10 +107,12 @@ class Notifier:
         while not self._stopping.is_set():
             if time.monotonic() >= look_at:
                 self._look(store)
+                self._outage = ""
                 look_at = time.monotonic() + LOOK_SECONDS
-            if deliverer is None or (time.monotonic() >= make_at and not deliverer.is_active):
+            is_due = time.monotonic() >= make_at or self._read_stamp() != self._stamp
+            if deliverer is None or (is_due and not deliverer.is_active):
                 told = self._problems
-                deliverer = self._make(store)  # dataflow.toml may have changed
+                deliverer = self._make(store)  # dataflow.toml, or what it names, may have changed
                 make_at = time.monotonic() + LOOK_SECONDS
                 for problem in self._problems:
                     if problem not in told:
@@ -128,10 +136,18 @@ class Notifier:
             self._tell(describe_lost(row))
 
     def _make(self, store: Store) -> Deliverer:
+        self._stamp = self._read_stamp()
         found = find_channels(self._place.config.project_dir)
         senders, problems = make_senders(found.channels, self._place)
         self._problems = (*found.problems, *problems)
         return Deliverer(store, senders, self._place.config.environment)
+
+    def _read_stamp(self) -> tuple[int, ...]:
+        try:
+            facts = os.stat(os.path.join(self._place.config.project_dir, PROJECT_FILE))
+        except OSError:
+            return ()
+        return facts.st_ino, facts.st_mtime_ns, facts.st_size
 
 
 def describe(outcome: Outcome) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from types import MappingProxyType
 
 from dataflow.actions.passwords import bound_to_channel
 from dataflow.config.channels import COMMAND, EMAIL, SLACK, check_url
 from dataflow.errors import BadInput, ConfigError, DataFlowError
 from dataflow.model.record import record, replace
+from dataflow.model.wording import quoted
 from dataflow.notify.failures import NotSent
 from dataflow.runjob.environment import inherited_environment, own_secrets
 from dataflow.secrets.known import KnownSecrets
@@ -121,3 +124,14 @@ def make_senders(channels: Sequence[Channel], place: Place) -> tuple[list[Sender
             named = text if text.startswith("notify.") else f"notify.{channel.name}: {text}"
             problems.append(known.redact_text(named))
     return senders, problems
+
+
+def list_missing_commands(channels: Sequence[Channel], place: Place) -> list[str]:
+    """Return, in words, the commands of channels that this machine cannot execute."""
+    found = []
+    for channel in [one for one in channels if one.kind == COMMAND]:
+        command = channel.command[0]
+        path = os.path.join(place.config.project_dir, command) if "/" in command else command
+        if not shutil.which(path, path=place.environ.get("PATH", os.defpath)):
+            found.append(f"notify.{channel.name}: its command {quoted(command)} cannot be executed.")
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataflow import errors
 from dataflow.model.record import replace
+from dataflow.model.wording import counted
 from dataflow.runjob.loop import JobLine, Loop
 from dataflow.runjob.processes import boottime
 from dataflow.runjob.spawn import script_hash
@@ -42,6 +43,7 @@ class Assignment(Loop):
         self._pipelines = equipment.pipelines
         self._ranking = Ranking(self._roster)
         self._open_lines: list[JobLine] = []
+        self._unregistered: set[str] = set()  # of which the user knows
 
     def _has_ended(self) -> bool:
         return any(line.ended for line in self._open_lines)
@@ -81,8 +83,13 @@ class Assignment(Loop):
 
     def _look(self) -> None:
         self._ranking.look(self._quick)
-        for name in self._roster.unregistered:
+        unregistered = set(self._roster.unregistered)
+        for name in sorted(unregistered):
             self.report.once(f"Job {name} has a command but is not registered. Register it: dataflow apply")
+        for name in sorted(self._unregistered - unregistered):
+            if self._roster.find_named(name) is not None:
+                self.report.say(f"Job {name} is registered now.")
+        self._unregistered = unregistered
 
     def _settle(self, line: JobLine, wanted: int, job: ServedJob | None) -> None:
         """Finish and claim; a problem of one job leaves the others alone."""
@@ -103,9 +110,11 @@ class Assignment(Loop):
                 other.unblock()  # what was in the way may have been ours
         if job is None:
             return
-        job.has_dead = False
+        if job.has_dead:
+            job.has_dead = False
+            self._tell_of_quarantine(job)
         if line.broken is not None:
-            self.report.once(f"{job.name}: {line.broken} The other jobs go on.")
+            self.report.once(f"{job.name}: {line.broken}", "The other jobs go on.")
             job.pause(line.broken)
             line.broken = None
         elif exchange.runs:
@@ -117,6 +126,13 @@ class Assignment(Loop):
             job.block(self._ranking.find_work(job))
         elif had_ended:
             job.unblock()
+
+    def _tell_of_quarantine(self, job: ServedJob) -> None:
+        count = self._quick.read.count_quarantined(job.job_id) if job.job_id is not None else 0
+        if count:
+            them = "it" if count == 1 else "them"
+            text = f"{job.name}: {counted(count, 'chunk')} quarantined, because runs of {them} keep dying."
+            self.report.once(f"{text} See: dataflow why {job.name}")
 
     def _failed_claim(
         self, line: JobLine, wanted: int, job: ServedJob | None, error: errors.DataFlowError
@@ -141,7 +157,7 @@ class Assignment(Loop):
             except errors.StoreError:
                 raise
             except errors.DataFlowError as error:
-                self.report.once(f"{job.name}: {error} The other jobs go on.")
+                self.report.once(f"{job.name}: {error}", "The other jobs go on.")
                 job.pause(error)
                 return None
             self._open_lines.append(job.line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataflow.actions.names import get_plan
+from dataflow.config.project import PROJECT_FILE
 from dataflow.config.settings import load_config
 from dataflow.errors import ConfigError, DataFlowError
 from dataflow.runjob.handoff import Handoff
@@ -52,8 +53,12 @@ class Definitions:
         try:
             found = load_config(request.cwd, request.environ, request.store_url)
             self._refuse_other_store(found)
+            if self.config.commands and not found.commands:
+                raise ConfigError(
+                    f"{PROJECT_FILE} declares no command any more. If it is meant to, restart the worker."
+                )
         except DataFlowError as error:
-            self._report.once(f"{error}\nThe worker keeps the settings it has.")
+            self._report.once(str(error), "The worker keeps the settings it has.")
             return False
         is_changed = found != self.config
         self.config = found

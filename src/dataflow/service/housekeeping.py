@@ -66,7 +66,11 @@ class Housekeeping:
     def _take_over(self, store: Store, name: str) -> None:
         """Take over the work of a process of this machine that has died."""
         held = store.read.list_held_jobs(name)
-        for job in [job for job in map(self._definitions.roster.find, held) if job is not None]:
+        jobs = [job for job in map(self._definitions.roster.find, held) if job is not None]
+        if jobs:
+            names = ", ".join(sorted(job.name for job in jobs))
+            self._report.say(f"A process of this machine has died. Taking over its work of {names}.")
+        for job in jobs:
             job.has_dead = True
             job.unblock()
             if job.line is not None:

@@ -17,6 +17,7 @@ from dataflow.runjob.processes import (
     signal_group,
 )
 from dataflow.service.request import ActiveRun
+from dataflow.service.roster import FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS
 from dataflow.service.wire import Wire
 
 TYPE_CHECKING = False
@@ -34,8 +35,6 @@ FOREVER_SECONDS = 1e9
 GRACE_SECONDS = 10.0
 END_SECONDS = 20.0
 """How long Spark may take to stop."""
-FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 5.0, 300.0
-"""Before the process is started again after it died."""
 
 
 @record

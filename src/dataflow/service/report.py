@@ -15,14 +15,16 @@ class WorkerReport(Report):
         super().__init__(terminal, quiet, "dataflow")
         self._said: dict[str, None] = {}
 
-    def once(self, text: str) -> None:
-        """Warn, unless the same was said before."""
+    def once(self, text: str, more: str = "") -> None:
+        """Warn, with more on a line of its own, unless the same was said before."""
         if text in self._said:
             return
         self._said[text] = None
         if len(self._said) > MOST_REMEMBERED:
             del self._said[next(iter(self._said))]
         self.warn(text)
+        if more:
+            self.warn(more)
 
 
 class Silent(Terminal):

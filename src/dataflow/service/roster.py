@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FIRST_BLOCK_SECONDS, LONGEST_BLOCK_SECONDS = 1.0, 5.0
 """How long a job is not asked again after a claim found nothing, although it has claimable work."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 5.0, 300.0
-"""How long a job is left alone whose command cannot be run."""
+"""How long a job is left alone whose command cannot be run, and a process of pipelines that has died."""
 
 
 class ServedJob:
@@ -129,14 +129,16 @@ class Roster:
         known = sorted({*self._commands, *self._pipelines})
         if not known:
             return ConfigError(
-                f"No job of this machine has a command. Add one to {project_file}, for example: "
-                '[job.load] command = ["./load.sh"]. Or write a pipeline, see docs/pipelines.md.'
+                f"No job has a command on this machine. Add one to the table [job.NAME] of a job in "
+                f'{project_file}, for example: command = ["./load.sh"]\n'
+                "To write a pipeline instead: dataflow init --pipelines"
             )
         for glob in self._globs:
             if not any(fnmatchcase(name, glob) for name in known):
+                hint = f" To run {glob} streams: -j {glob}" if glob.isdecimal() else ""
                 return UnknownName(
                     f"--jobs {quoted(glob)} matches no job with a command on this machine. "
-                    f"It has: {', '.join(known)}"
+                    f"It has: {', '.join(known)}.{hint}"
                 )
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import queue
 
 from dataflow.config.project import PROJECT_FILE
 from dataflow.model.record import record
@@ -40,6 +41,7 @@ class Equipment:
     terminals: tuple[Terminal, Terminal]
     definitions: Definitions
     pipelines: PipelineChild
+    told: queue.SimpleQueue[str]  # what the notifier's thread has to say; only the main thread writes it
 
 
 def run_worker(request: WorkerRequest, face: Face, messages: Terminal, view: View | None = None) -> int:
@@ -84,14 +86,14 @@ def _work(
     if problem := definitions.roster.find_problem(os.path.join(request.config.project_dir, PROJECT_FILE)):
         pipelines.end()
         raise problem
-    equipment = Equipment(face.store, lock, guard, report, terminals, definitions, pipelines)
+    told: queue.SimpleQueue[str] = queue.SimpleQueue()
+    equipment = Equipment(face.store, lock, guard, report, terminals, definitions, pipelines, told)
     worker = ServiceWorker(request, equipment, view)
     jobs, streams = counted(len(definitions.roster), "job"), counted(request.streams, "stream")
     report.say(f"worker {lock.name}: {jobs}, {streams}")
     # Only now: threads must not exist when the guard is forked.
-    notifier = Notifier(
-        face.store.separate, Place(request.config, request.environ, face.passphrase), report.warn, quiet=True
-    )
+    place = Place(request.config, request.environ, face.passphrase)
+    notifier = Notifier(face.store.separate, place, told.put, quiet=True)
     notifier.start()
     try:
         worker.run()
@@ -100,6 +102,7 @@ def _work(
         raise
     finally:
         notifier.stop(lambda: worker.signals.stops_work, looks_last=request.until_idle)
+        worker.tell()
         messages.flush(1.0)
     if worker.leaves_runs:
         lock.leave_file()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataflow import errors
+from dataflow.model.wording import counted
 from dataflow.runjob.child import Child
 from dataflow.runjob.endings import handed_back
 from dataflow.runjob.launch import Ended
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 TICK_SECONDS = 1.0
 """How often files and locks are looked at."""
 VIEW_SECONDS = 0.5
+LOOK_AGAIN_SECONDS = 1.0
+"""How long a transaction may be under way that began before the worker listened."""
 
 
 class ServiceWorker(Assignment):
@@ -39,8 +42,11 @@ class ServiceWorker(Assignment):
             self._definitions, self._pipelines, self._membership, self._ranking, equipment.report
         )
         self._watch = StoreWatch()
+        self._told = equipment.told
         self._tick_at = self._view_at = 0.0
         self._trouble = ""
+        self._is_stopping = False
+        self._look_again_at = 0.0  # 0: not any more
 
     def run(self) -> None:
         """Work until a signal, or until there is nothing to do with `until_idle`."""
@@ -59,6 +65,10 @@ class ServiceWorker(Assignment):
         """Finish, claim, and wait until there may be more to do."""
         if self.signals.take_reload():
             self._house.reload()
+        if self.signals.stops_claims and not self._is_stopping:
+            self._is_stopping = True
+            runs = counted(len(self._children) + self._pipelines.busy, "run")
+            self.report.say(f"Stopping after {runs}. A second signal hands running work back.")
         try:
             if self._trouble:
                 self._look()
@@ -144,6 +154,8 @@ class ServiceWorker(Assignment):
         is_new = self._watch.open(self._quick)
         if self._membership.wait(self._quick) or is_new:
             self._ranking.forget()
+            # A publisher that asked who listens just before this, and commits after the look, wakes nobody.
+            self._look_again_at = boottime() + LOOK_AGAIN_SECONDS
         return self._ranking.is_stale
 
     def _hear(self, changed: bool) -> None:
@@ -183,7 +195,7 @@ class ServiceWorker(Assignment):
         if (poll_at := self._watch.poll_at) is not None:
             found.append(poll_at)
         if self._count_free() and not self.signals.stops_claims:
-            found.append(self._ranking.due_at)
+            found += [self._ranking.due_at, *([self._look_again_at] if self._look_again_at else [])]
         if self._view is not None:
             found.append(self._view_at)
         return found
@@ -200,6 +212,9 @@ class ServiceWorker(Assignment):
     def _keep_promises(self) -> None:
         super()._keep_promises()
         self._hear(self._watch.poll())
+        if self._look_again_at and boottime() >= self._look_again_at:
+            self._look_again_at = 0.0
+            self._hear(True)
         self._pipelines.keep_promises(self.signals)
         now = boottime()
         if now >= self._tick_at:
@@ -209,7 +224,13 @@ class ServiceWorker(Assignment):
             self._view_at = now + VIEW_SECONDS
             self._view.show(self.take_snapshot())
 
+    def tell(self) -> None:
+        """Print what the notifier has to say."""
+        while not self._told.empty():
+            self.report.warn(self._told.get())
+
     def _tick(self) -> None:
+        self.tell()
         self._house.reload_changed()
         if self._trouble:
             return  # every attempt would hold up the children for a while

@@ -76,7 +76,7 @@ class Controls:
         self._await_claims()
         return before
 
-    def set_pool(self, name: str, size: int) -> int:
+    def set_pool(self, name: str, size: int, why: str = "") -> int:
         """Create a pool or change its size; return its size before, 0 if it is new."""
 
         def verb(tx: Transaction) -> int:
@@ -84,7 +84,7 @@ class Controls:
             before = int(row[0]) if row else 0
             if before != size:
                 tx.run("control.set_pool", pool=name, size=size)
-                moved = f"{before} → {size}" if before else str(size)
+                moved = (f"{before} → {size}" if before else str(size)) + (f": {why}" if why else "")
                 write_journal(tx, JournalEntry("pool set", self._actor, why=f"pool {name}: {moved}"))
             return before
 

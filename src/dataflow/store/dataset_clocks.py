@@ -1,4 +1,6 @@
-"""Datasets that the clock may make late: judged in the transaction that opens or closes their incidents."""
+"""Datasets that the clock may make late: judged by reads, and again in the transaction that opens or closes
+their incidents.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ from dataflow.model.freshness import WITHOUT_TIME, Lateness, find_due_times, fin
 from dataflow.model.grain import Grain
 from dataflow.model.incident import IncidentKind
 from dataflow.model.record import record
+from dataflow.model.wording import format_seconds
 from dataflow.store import incidents
 from dataflow.store.reads import seconds_of
 
@@ -13,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataflow.store.database import Transaction
 
+KINDS = (IncidentKind.STALE, IncidentKind.OVERDUE)
 RECHECK_SECONDS = 60.0
 """How soon a late dataset is looked at again."""
 MOST_SECONDS = 900.0
@@ -40,8 +44,37 @@ class Watched:
 
 def find_watched(tx: Transaction, dataset_id: int) -> Watched | None:
     """Return a dataset with its limits; None if it has none."""
-    row = tx.find("watch.find_watched", dataset_id=dataset_id)
+    row = tx.find("watch.list_watched", dataset_id=dataset_id)
     return None if row is None else Watched(*row)
+
+
+@record
+class Judgement:
+    """Whether an incident of a dataset opens or closes, and when to look at it again."""
+
+    is_change: bool
+    check_at: float
+
+
+def examine(tx: Transaction, dataset_id: int) -> Judgement | None:
+    """Judge a dataset by reads alone, which may take long; None if it has no limit any more."""
+    watched = find_watched(tx, dataset_id)
+    if watched is None:
+        return None
+    now = now_of(tx)
+    found = {late.kind for late in judge(tx, watched, now)}
+    is_change = any((kind in found) != _is_open(tx, kind, watched.name) for kind in KINDS)
+    return Judgement(is_change, now + RECHECK_SECONDS if found else _next_check(tx, watched, now))
+
+
+def _is_open(tx: Transaction, kind: str, dataset: str) -> bool:
+    return tx.find("watch.find_open", kind=kind, dataset=dataset, host="") is not None
+
+
+def postpone(tx: Transaction, dataset_id: int, check_at: float) -> None:
+    """Note when to look at a dataset again, if no other process looks at it."""
+    if tx.find("watch.take_watch", dataset_id=dataset_id) is not None:
+        tx.run("watch.set_check", dataset_id=dataset_id, check_at=check_at)
 
 
 def look(tx: Transaction, dataset_id: int) -> None:
@@ -52,7 +85,7 @@ def look(tx: Transaction, dataset_id: int) -> None:
     assert watched is not None
     now = now_of(tx)
     found = {late.kind: late for late in judge(tx, watched, now)}
-    for kind in (IncidentKind.STALE, IncidentKind.OVERDUE):
+    for kind in KINDS:
         if late := found.get(kind):
             incidents.open_for(tx, kind, watched.name, late.dataid, late.reason)
         else:
@@ -81,7 +114,7 @@ def _find_stale(tx: Transaction, watched: Watched, now: float) -> Lateness | Non
     stale_at = at + watched.fresh_within_seconds
     if now <= stale_at:
         return None
-    limit = _duration(watched.fresh_within_seconds)
+    limit = format_seconds(watched.fresh_within_seconds)
     if dataid is None:
         reason = f"no chunk was published within {limit}"
     elif watched.kind in WITHOUT_TIME:
@@ -89,13 +122,6 @@ def _find_stale(tx: Transaction, watched: Watched, now: float) -> Lateness | Non
     else:
         reason = f"the interval of the newest chunk, {dataid}, ended more than {limit} ago"
     return Lateness(watched.name, IncidentKind.STALE, dataid or "", stale_at, reason)
-
-
-def _duration(seconds: float) -> str:
-    for unit, size in (("h", 3600), ("min", 60)):
-        if seconds % size == 0:
-            return f"{seconds / size:g} {unit}"
-    return f"{seconds:g} s"
 
 
 def _newest(tx: Transaction, watched: Watched) -> tuple[str | None, float]:

@@ -121,6 +121,7 @@ def acknowledge(tx: Transaction, run_id: int, claimant: str) -> None:
     row = tx.find("operate.acknowledge", run_id=run_id, claimant=claimant)
     if row is not None:
         tx.run("operate.acknowledge_work", work_id=row[0], run_id=run_id)
+        tx.run("worker.wake")  # there is no line in the journal
 
 
 def mark(tx: Transaction, plan: Plan, pair: Pair, state: WorkState, mover: Mover) -> str:

@@ -64,7 +64,7 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
             run_id=run.run_id,
             from_state=WorkState.RUNNING,
             to_state=state,
-            why=settled.why or ending.outcome,
+            why=settled.why or ("" if ending.outcome.value == state.value else ending.outcome),
         ),
     )
     if settled.incident_id is not None or state in (WorkState.FAILED, WorkState.INVALID):

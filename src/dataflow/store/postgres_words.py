@@ -16,6 +16,9 @@ WORDS = {
     "clock_id": "'postgres'",
     # What claims hold and a hold waits for, of this schema. Only a lock in memory: a row's would cost a page.
     "claiming": "pg_advisory_xact_lock_shared(hashtext('dataflow claim'), 'work'::regclass::oid::integer)",
+    # The workers that wait for new work.
+    "listeners": "worker WHERE listening "
+    "AND alive_until > extract(epoch from statement_timestamp())::double precision",
     "first_clock": "'postgres'",
     "concurrently": "CONCURRENTLY",
     # A revoked run that may be running: its process until the lease ends, what outlives it until killed.

@@ -57,7 +57,7 @@ class Watching(Reads):
         return self._read(verb)
 
     def list_failed(self) -> list[DeliveryRow]:
-        """Return the deliveries of open incidents that were given up."""
+        """Return the deliveries of open incidents that have failed: given up, or to be tried again."""
         return self._list(DeliveryRow, "watch.list_failed")
 
     def acknowledge(self, incident_id: int, why: str) -> None:
@@ -84,7 +84,7 @@ class Watching(Reads):
 
         def verb(tx: Transaction) -> list[Lateness]:
             now = dataset_clocks.now_of(tx)
-            watched = [Watched(*row) for row in tx.rows("watch.list_watched")]
+            watched = [Watched(*row) for row in tx.rows("watch.list_watched", dataset_id=None)]
             return [late for one in watched for late in dataset_clocks.judge(tx, one, now)]
 
         return self._read(verb)
@@ -92,17 +92,25 @@ class Watching(Reads):
     def look_at_clocks(self) -> int:
         """Open and close the incidents that come from the clock; return how many datasets were looked at.
 
-        Each is one transaction; of several processes, one looks at a dataset.
+        Each is one transaction; of several processes, one looks at a dataset. Reading its chunks may take
+        long, so the transaction does it only if an incident opens or closes.
         """
         due = [int(row[0]) for row in self._rows("watch.list_due_watches")]
         for dataset_id in due:
-            self._database.write(lambda tx, one=dataset_id: dataset_clocks.look(tx, one))  # type: ignore[misc]
+            self._look_at_clock(dataset_id)
         for row in self._rows("watch.list_left_behind"):
             self._database.write(
                 lambda tx, one=row[0]: incidents.close_left_behind(tx, one)  # type: ignore[misc]
             )
         self._look_at_asking()
         return len(due)
+
+    def _look_at_clock(self, dataset_id: int) -> None:
+        found = self._read(lambda tx: dataset_clocks.examine(tx, dataset_id))
+        if found is not None and found.is_change:
+            self._database.write(lambda tx: dataset_clocks.look(tx, dataset_id))
+        elif found is not None:
+            self._database.write(lambda tx: dataset_clocks.postpone(tx, dataset_id, found.check_at))
 
     def _look_at_asking(self) -> None:
         """Open the incidents of jobs with results to decide about, and close those that are decided."""

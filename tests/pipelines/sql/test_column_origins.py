@@ -31,6 +31,7 @@ COLUMNS = {
         ("select id from orders union all select id from customers", {"id": "orders.id customers.id"}),
         ("select coalesce(amount, id) as x from orders", {"x": "orders.amount orders.id"}),
         ('select "Big" as b from "CaMel"', {"b": "CaMel.Big"}),
+        ('select amount as "Total" from orders', {"Total": "orders.amount"}),
         ("select count(*) as n, 1 as one from orders", {"n": "", "one": ""}),
         ("select * from customers", {"id": "customers.id", "name": "customers.name"}),
         ("select * from events", {"*": "events.*"}),

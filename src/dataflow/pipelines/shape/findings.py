@@ -10,11 +10,10 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from dataflow.config.durations import format_seconds
 from dataflow.errors import BadInput
 from dataflow.model.answers import Verdict
 from dataflow.model.record import record, replace
-from dataflow.model.wording import did_you_mean, plural, quoted
+from dataflow.model.wording import did_you_mean, format_seconds, plural, quoted
 from dataflow.pipelines.shape.checks import ABOUT_COLUMNS, Check, not_null, shown_values, unique
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.sql_types import NUMBERS, TEXTS, TIMES

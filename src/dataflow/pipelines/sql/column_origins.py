@@ -37,7 +37,13 @@ def list_origins(
         qualified = qualify(statement.copy(), dialect=spoken, schema=schema, validate_qualify_columns=False)
         scope = build_scope(qualified)
         found = {
-            name: _leaves(lineage(name, qualified, schema, scope=scope, dialect=spoken, copy=False), columns)
+            # Quoted, or sqlglot would look for "Company" as company.
+            name: _leaves(
+                lineage(
+                    exp.column(name, quoted=True), qualified, schema, scope=scope, dialect=spoken, copy=False
+                ),
+                columns,
+            )
             for name in qualified.named_selects
             if name != EVERY
         }

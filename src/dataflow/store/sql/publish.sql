@@ -209,8 +209,7 @@ VALUES ($now_at, :actor, :action, :job, :dataset, :dataid, :run_id, :from_state,
 -- one nothing is sent: transactions that notify commit one after the other.
 INSERT INTO journal (at, actor, action, job, dataset, dataid, run_id, from_state, to_state, items, why)
 VALUES ($now_at, :actor, :action, :job, :dataset, :dataid, :run_id, :from_state, :to_state, :items, :why)
-RETURNING (SELECT pg_notify('dataflow', current_schema()) FROM worker
-           WHERE listening AND alive_until > $lease_then AND :action <> 'claim' LIMIT 1)
+RETURNING (SELECT pg_notify('dataflow', current_schema()) FROM $listeners AND :action <> 'claim' LIMIT 1)
 
 -- name: journal_lines
 -- Many moves at once.

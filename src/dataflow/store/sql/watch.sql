@@ -109,11 +109,11 @@ WHERE d.incident_id IN (SELECT ids.id FROM $ids)
 ORDER BY d.notification_id, d.channel
 
 -- name: list_failed
--- Deliveries of open incidents that nobody tries any more.
+-- Deliveries of open incidents that have failed: given up, or to be tried again.
 SELECT d.incident_id, n.event, d.channel, d.state, d.attempts, d.sent_at, d.error
 FROM incident i JOIN delivery d ON d.incident_id = i.incident_id
 JOIN notification n ON n.notification_id = d.notification_id
-WHERE i.closed_at IS NULL AND d.state = 'failed'
+WHERE i.closed_at IS NULL AND (d.state = 'failed' OR d.state = 'due' AND d.error <> '')
 ORDER BY d.notification_id, d.channel
 
 -- name: forget_watches
@@ -124,12 +124,13 @@ INSERT INTO dataset_watch (dataset_id, since_at, check_at)
 SELECT ids.id, $now_seconds, 0 FROM $ids
 
 -- name: list_watched
--- Datasets with a limit, with the days of the job that produces each.
+-- Datasets with a limit, or one of them, with the days of the job that produces each.
 SELECT x.dataset_id, d.name, d.grain, d.timezone, coalesce(j.days, ''), d.fresh_within_seconds, d.due_by, x.since_at
 FROM dataset_watch x
 JOIN dataset d ON d.dataset_id = x.dataset_id
 LEFT JOIN job_output o ON o.dataset_id = d.dataset_id
 LEFT JOIN job j ON j.job_id = o.job_id
+WHERE x.dataset_id = coalesce(:dataset_id, x.dataset_id)
 ORDER BY d.name
 
 -- name: list_due_watches
@@ -139,14 +140,6 @@ SELECT dataset_id FROM dataset_watch WHERE check_at <= $now_seconds OR check_at 
 -- One dataset to look at; none if another process is looking or has looked.
 SELECT x.dataset_id FROM dataset_watch x
 WHERE x.dataset_id = :dataset_id AND (x.check_at <= $now_seconds OR x.check_at > $now_seconds + 86400) $skip_locked
-
--- name: find_watched
-SELECT x.dataset_id, d.name, d.grain, d.timezone, coalesce(j.days, ''), d.fresh_within_seconds, d.due_by, x.since_at
-FROM dataset_watch x
-JOIN dataset d ON d.dataset_id = x.dataset_id
-LEFT JOIN job_output o ON o.dataset_id = d.dataset_id
-LEFT JOIN job j ON j.job_id = o.job_id
-WHERE x.dataset_id = :dataset_id
 
 -- name: set_check
 UPDATE dataset_watch SET check_at = :check_at WHERE dataset_id = :dataset_id

@@ -97,4 +97,4 @@ SELECT 1 WHERE FALSE
 
 -- name: wake @postgres
 SELECT pg_notify('dataflow', current_schema())
-WHERE EXISTS (SELECT 1 FROM worker WHERE listening AND alive_until > $lease_then)
+WHERE EXISTS (SELECT 1 FROM $listeners)
