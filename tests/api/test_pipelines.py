@@ -116,3 +116,11 @@ def test_the_plan_of_a_registered_pipeline_needs_no_lock(shop: Served) -> None:
         holder.execute("ROLLBACK")
     assert found["counts"] == expected["counts"]
     assert [one["dataid"] for one in found["intervals"]] == [one["dataid"] for one in expected["intervals"]]
+
+
+def test_a_run_of_a_pipeline_says_how_long_its_steps_took(shop: Served) -> None:
+    name = shop.get("/pipelines")["pipelines"][0]["pipeline"]
+    shop.flow.dataflow("run", name)
+    run = shop.get("/runs", job=name)[-1]
+    steps = [one["step"] for one in shop.get(f"/runs/{run['run_id']}/context")["steps"]]
+    assert steps == ["fetch and shape", "check", "publish"]

@@ -10,12 +10,14 @@ from dataflow.actions.names import find_plan, get_run
 from dataflow.actions.run_log import get_log_path
 from dataflow.model.record import record
 from dataflow.model.status import RunOutcome
+from dataflow.model.step_times import find_step_times
 from dataflow.model.url_text import masked_pairs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataflow.config.settings import Config
     from dataflow.model.records import RunRow
+    from dataflow.model.step_times import StepTime
     from dataflow.store.lineage_reads import PinnedChunk
     from dataflow.store.store import Store
 
@@ -25,16 +27,6 @@ MOST_INPUTS = 1000
 SEARCHED_BYTES = 1 << 18
 """Start of the log that is searched for what a pipeline has recorded."""
 _SPARK_UI = re.compile(r"^.{0,40}Spark UI: (https?://[^\s\"<>]{1,300})$", re.MULTILINE)
-_TOOK = re.compile(r"^.{0,40}took: (.+)$", re.MULTILINE)
-_STEP = re.compile(r"(\w+) ([0-9.]+) s")
-
-
-@record
-class StepTime:
-    """How long one step of a pipeline's run took."""
-
-    step: str
-    seconds: float
 
 
 @record
@@ -56,16 +48,13 @@ def get_run_context(store: Store, config: Config, run_id: int) -> RunContext:
     """Return what a run was given; UnknownName for an unknown run."""
     run = get_run(store, run_id)
     environment, note = _find_environment(store, config, run)
-    said = _read_end(config, run_id)
-    took = _TOOK.search(said)
-    steps = [StepTime(step, float(seconds)) for step, seconds in _STEP.findall(took[1])] if took else []
     found = _SPARK_UI.search(_read_start(config, run_id))
     return RunContext(
         *(run.run_id, run.user, run.environment, run.script_path),
         tuple(store.read.list_pinned(run_id, MOST_INPUTS)),
         masked_pairs(environment),
         note,
-        tuple(steps),
+        find_step_times(_read_end(config, run_id)),
         found[1] if found else "",
     )
 
