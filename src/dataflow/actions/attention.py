@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dataflow.store.attention_reads import BadGroup, DueNext, OutcomeCount
+    from dataflow.store.attention_reads import BadGroup, BadWork, DueNext, OutcomeCount
     from dataflow.store.store import Store
 
 MOST_REASONS = 1000
@@ -87,7 +87,7 @@ def group_reasons(groups: Iterable[BadGroup]) -> list[BadGroup]:
     """Join groups of a job whose reasons differ in numbers only, such as those of a dataid or a time."""
     found: dict[tuple[str, str, bool, str], BadGroup] = {}
     for group in groups:
-        key = (group.job, group.state, group.quarantined, re.sub(r"[0-9]+", "#", group.reason))
+        key = (group.job, *kind_of(group))
         if known := found.get(key):
             first, since_at = min(known.dataid, group.dataid), min(known.since_at, group.since_at)
             example = known if first == known.dataid else group
@@ -95,6 +95,11 @@ def group_reasons(groups: Iterable[BadGroup]) -> list[BadGroup]:
         else:
             found[key] = group
     return list(found.values())
+
+
+def kind_of(bad: BadGroup | BadWork) -> tuple[str, bool, str]:
+    """Return what bad endings of one group have in common: the reason without its numbers."""
+    return bad.state, bool(bad.quarantined), re.sub(r"[0-9]+", "#", bad.reason)
 
 
 def _bad_endings(store: Store) -> Iterator[AttentionItem]:

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataflow.actions.work_case import WorkCase
     from dataflow.store.chunk_reads import ChunkFacts
-    from dataflow.store.lineage_reads import ChangedPin
+    from dataflow.store.lineage_reads import PinnedChunk
 
 SHOWN = 3
 
@@ -67,7 +67,7 @@ def describe_older(case: WorkCase, chunk: ChunkFacts) -> str:
     return f", although {_listed(older)}" if older else ""
 
 
-def _changed(pin: ChangedPin) -> str:
+def _changed(pin: PinnedChunk) -> str:
     name = f"{pin.dataset}/{pin.dataid}"
     if pin.version > pin.read_version:
         return f"{name} has version {pin.version}, and it was made from version {pin.read_version}"
@@ -79,6 +79,6 @@ def _listed(parts: list[str]) -> str:
     return ", ".join(parts[:SHOWN]) + more
 
 
-def _producer_of(case: WorkCase, pin: ChangedPin) -> str | None:
+def _producer_of(case: WorkCase, pin: PinnedChunk) -> str | None:
     found = case.store.find_dataset(pin.dataset)
     return case.store.read.find_producer(found[0]) if found else None

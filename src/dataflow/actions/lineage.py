@@ -82,13 +82,20 @@ def trace_dataset(store: Store, dataset: str, directions: Sequence[str], depth: 
     """
     get_dataset(store, dataset)
     root = f"{DATASET}:{dataset}"
-    nodes = {root: Node(root, DATASET, dataset)}
+    whole = trace_all(store)
+    nodes = {root: Node(root, DATASET, dataset)} | whole.nodes
+    return nearest(Lineage((root,), nodes, whole.edges), directions, 2 * depth)  # a job, and its datasets
+
+
+def trace_all(store: Store) -> Lineage:
+    """Return all jobs with the datasets that they read and produce, as they are registered."""
     edges = [_edge(feed) for feed in store.read.list_job_feeds()]
+    nodes = {}
     for edge in edges:
         for name in (edge.source, edge.target):
             kind, _, thing = name.partition(":")
             nodes[name] = Node(name, kind, thing)
-    return nearest(Lineage((root,), nodes, tuple(edges)), directions, 2 * depth)  # a job, and its datasets
+    return Lineage((), nodes, tuple(edges))
 
 
 def _edge(feed: JobFeed) -> Edge:

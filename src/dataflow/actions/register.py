@@ -123,6 +123,12 @@ def register(
     return changes
 
 
+def would_change(store: Store, draft: Callable[[Registry], Draft]) -> bool:
+    """Return whether registering a draft would change anything; reads only."""
+    changes = store.database.read(lambda tx: draft(Registry(tx)).changes)
+    return any(change.what != UNCHANGED for change in changes)
+
+
 def _write(store: Store, tx: Transaction, current: Registry, draft: Draft) -> None:
     """Write what is drafted and a line of the journal per change."""
     job_ids = {name: current.plans[name].job_id for name in draft.followers}

@@ -6,6 +6,7 @@ Each call reads a bounded number of bytes, so the size of a log does not matter.
 from __future__ import annotations
 
 import os
+import re
 
 from dataflow.actions.names import get_run
 from dataflow.errors import BadInput
@@ -29,6 +30,8 @@ MOST_FOUND = 200
 LONGEST_SHOWN = 1000
 """Bytes of a line that a search shows."""
 BLOCK_BYTES = 1 << 20
+TROUBLE = (b"error", b"exception", b"traceback", b"fatal", b"failed")
+_NO_TROUBLE = re.compile(rb"\b(0|no|without) (errors?|exceptions?|failed|failures?)\b")
 FIRST_BYTE = 0xC0
 """The least first byte of a character of several bytes in UTF-8."""
 
@@ -117,6 +120,39 @@ def search_log(store: Store, config: Config, run_id: int, text: str, start: int 
     return LogSearch(run_id, "", size, tuple(lines), following if following < size else None)
 
 
+def find_error(store: Store, config: Config, run_id: int, start: int = 0) -> LogSearch:
+    """Return the first line of a run's log that tells of an error; `next` as in a search."""
+    run = get_run(store, run_id)
+    try:
+        with open(get_log_path(config, run_id), "rb") as log:
+            size = os.fstat(log.fileno()).st_size
+            place = _line_start(log, max(start, 0))
+            end = min(size, place + SEARCHED_BYTES)
+            while place < end:
+                lines = _read_block(log, place)
+                if (found := _find_trouble(lines)) is not None:
+                    shown = lines[found : found + LONGEST_SHOWN].partition(b"\n")[0]
+                    line = FoundLine(place + found, shown.decode("utf-8", "replace"))
+                    return LogSearch(run_id, "", size, (line,), None)
+                place += len(lines)
+    except FileNotFoundError:
+        return LogSearch(run_id, explain_silence(run, get_log_path(config, run_id), config.host), 0, (), None)
+    return LogSearch(run_id, "", size, (), place if place < size else None)
+
+
+def _find_trouble(lines: bytes) -> int | None:
+    """Return where the first line with a word of trouble begins; a line that counts none of it is passed."""
+    lowered, at = lines.lower(), 0
+    while places := [place for word in TROUBLE if (place := lowered.find(word, at)) >= 0]:
+        begin = lowered.rfind(b"\n", 0, min(places)) + 1
+        end = lowered.find(b"\n", begin)
+        end = len(lowered) if end < 0 else end
+        if _NO_TROUBLE.search(lowered, begin, end) is None:
+            return begin
+        at = end
+    return None
+
+
 def is_writing(run: RunRow) -> bool:
     """Return whether a run may still write; one whose lease has lapsed does not, even if it is RUNNING."""
     return run.outcome is RunOutcome.RUNNING and (run.lease_left_seconds or 0) > 0
@@ -164,14 +200,19 @@ def _whole_characters(cut: bytes) -> bytes:
     return cut
 
 
+def _read_block(log: BinaryIO, place: int) -> bytes:
+    """Return the next whole lines from a place on, or a part of a very long one."""
+    log.seek(place)
+    block = log.read(BLOCK_BYTES)
+    cut = block.rfind(b"\n") + 1 if len(block) == BLOCK_BYTES else len(block)
+    return block[: cut or len(block)]
+
+
 def _matching(log: BinaryIO, wanted: bytes, start: int, end: int) -> Iterator[tuple[int, bytes]]:
     """Yield the lines with a text between two places, and leave the file behind the last line read."""
     place = start
     while place < end:
-        log.seek(place)
-        block = log.read(BLOCK_BYTES)
-        cut = block.rfind(b"\n") + 1 if len(block) == BLOCK_BYTES else len(block)
-        lines = block[: cut or len(block)]
+        lines = _read_block(log, place)
         lowered, at = lines.lower(), 0
         while (at := lowered.find(wanted, at)) >= 0:
             begin = lines.rfind(b"\n", 0, at) + 1

@@ -10,11 +10,13 @@ from dataflow.api.routes import (
     grids,
     job_actions,
     jobs,
+    journal,
     logs,
     operations,
     pipelines,
     runs,
     server,
+    statistics,
 )
 
 ROUTES: tuple[Route, ...] = (
@@ -24,7 +26,9 @@ ROUTES: tuple[Route, ...] = (
     *grids.ROUTES,
     *jobs.ROUTES,
     *job_actions.ROUTES,
+    *statistics.ROUTES,
     *runs.ROUTES,
+    *journal.ROUTES,
     *logs.ROUTES,
     *attention.ROUTES,
     *operations.ROUTES,

@@ -26,6 +26,16 @@ class BadGroup:
 
 
 @record
+class BadWork:
+    """Work that ended FAILED or INVALID."""
+
+    dataid: str
+    state: str
+    quarantined: bool
+    reason: str
+
+
+@record
 class RefusedGroup:
     """Work of a job that was handed back for one reason."""
 
@@ -112,6 +122,10 @@ class AttentionReads(Reads):
     def list_bad_groups(self, most: int, job: str = "") -> list[BadGroup]:
         """Return the FAILED and INVALID work of all jobs, or of one, by reason, the most first."""
         return self._list(BadGroup, "attention.bad_endings", most=most, job=job)
+
+    def list_bad_work(self, job_id: int, most: int) -> list[BadWork]:
+        """Return the first FAILED and INVALID work of a job, in order."""
+        return self._list(BadWork, "attention.bad_work", job_id=job_id, most=most)
 
     def list_last_results(self, plan: Plan, most: int) -> list[RunResult]:
         """Return the runs of a job's last dataids, last first; those that made its first output, if any."""

@@ -82,8 +82,8 @@ class Reader:
 
 
 @record
-class ChangedPin:
-    """An input that is no longer what a run read."""
+class PinnedChunk:
+    """A version that a run has read, and the chunk as it is now."""
 
     dataset: str
     dataid: str
@@ -131,6 +131,10 @@ class LineageReads(Reads):
         rows = self._read(lambda tx: tx.rows("lineage.readers", **tx.ids(chunk_ids)))
         return [record_from(Reader, row) for row in rows]
 
-    def list_changed_pins(self, run_id: int) -> list[ChangedPin]:
+    def list_changed_pins(self, run_id: int) -> list[PinnedChunk]:
         """Return what a run read that has changed since."""
-        return self._list(ChangedPin, "lineage.changed_pins", run_id=run_id)
+        return self._list(PinnedChunk, "lineage.changed_pins", run_id=run_id)
+
+    def list_pinned(self, run_id: int, most: int) -> list[PinnedChunk]:
+        """Return the first of the chunks that a run has read, in the order of its inputs."""
+        return self._list(PinnedChunk, "lineage.pinned", run_id=run_id, most=most)

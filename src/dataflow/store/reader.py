@@ -22,6 +22,7 @@ from dataflow.store.work_reads import WorkReads
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from dataflow.model.worker_rows import WorkerRow
 
@@ -47,12 +48,13 @@ class JournalRow:
 class JournalReads(Reads):
     """Reads of the journal and of the store itself."""
 
-    def list_journal(
-        self, most: int, job: str = "", dataset: str = "", dataid: str = "", run_id: int = 0
-    ) -> list[JournalRow]:
-        """Return lines of the journal, newest first."""
-        where = {"job": job, "dataset": dataset, "dataid": dataid, "run_id": run_id}
-        return self._list(JournalRow, "reading.journal", most=most, **where)
+    def list_journal(self, most: int, **where: Any) -> list[JournalRow]:
+        """Return lines of the journal, newest first: of a `job`, `dataset`, `dataid` or `run_id`.
+
+        With `before`, those older than the line of this id.
+        """
+        anything = {"job": "", "dataset": "", "dataid": "", "run_id": 0, "before": 0}
+        return self._list(JournalRow, "reading.journal", most=most, **(anything | where))
 
     def get_now(self) -> float:
         """Return the store's own time, in seconds since 1970."""

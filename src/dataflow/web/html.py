@@ -19,6 +19,8 @@ SECTIONS = (
     ("d", "/datasets", "Datasets"),
     ("j", "/jobs", "Jobs"),
     ("r", "/runs", "Runs"),
+    ("p", "/pipelines", "Pipelines"),
+    ("i", "/lineage", "Lineage"),
     ("w", "/workers", "Workers"),
     ("l", "/journal", "Journal"),
 )
@@ -60,6 +62,14 @@ def number(value: float | None) -> str:
     return "" if value is None else f"{value:,}"
 
 
+def rate(per_second: float) -> str:
+    """Return a rate in the unit in which it is more than one."""
+    for unit, size in (("s", 1), ("min", 60), ("h", 3600)):
+        if per_second * size >= 1:
+            return f"{per_second * size:,.1f} per {unit}"
+    return f"{per_second * 86_400:,.1f} per day"
+
+
 def _make_environment() -> Environment:
     made = Environment(
         loader=PackageLoader("dataflow.web", "templates"),
@@ -69,7 +79,13 @@ def _make_environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters |= {"ago": time_ago, "duration": duration, "short_time": short_time, "number": number}
+    made.filters |= {
+        "ago": time_ago,
+        "duration": duration,
+        "short_time": short_time,
+        "number": number,
+        "rate": rate,
+    }
     made.globals |= {
         "path_to": path_to,
         "static": url_of,

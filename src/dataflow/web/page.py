@@ -24,12 +24,16 @@ class Page:
     section: str
     read: Callable[[Call], dict[str, Any]]
     query: tuple[Field, ...] = ()
+    needs_store: bool = True
 
     @property
     def route(self) -> Route:
         """The route that answers with this page."""
         return Route(
-            *("GET", self.path, Permission.READ, self.title, self._answer, {}), self.query, is_page=True
+            *("GET", self.path, Permission.READ, self.title, self._answer, {}),
+            self.query,
+            needs_store=self.needs_store,
+            is_page=True,
         )
 
     def _answer(self, call: Call) -> Response:

@@ -8,7 +8,7 @@ from dataflow.api.problems import Problem
 from dataflow.api.server import Pages
 from dataflow.web import action_forms, static_files
 from dataflow.web.html import render_alone
-from dataflow.web.screens import chunks, datasets, jobs, now, operations, runs, search
+from dataflow.web.screens import chunks, datasets, jobs, lineage, now, operations, pipelines, runs, search
 
 
 def show_problem(problem: Problem, request_id: str) -> Response:
@@ -25,6 +25,8 @@ PAGES = Pages(
         *chunks.ROUTES,
         *jobs.ROUTES,
         *runs.ROUTES,
+        *pipelines.ROUTES,
+        *lineage.ROUTES,
         *operations.ROUTES,
         *search.ROUTES,
         *action_forms.ROUTES,

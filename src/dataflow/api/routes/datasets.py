@@ -12,7 +12,7 @@ from dataflow.actions.descriptions import (
     describe_version,
     describe_whole_dataset,
 )
-from dataflow.actions.lineage import BOTH, DOWN, UP, trace_chunk, trace_dataset
+from dataflow.actions.lineage import BOTH, DOWN, UP, trace_all, trace_chunk, trace_dataset
 from dataflow.actions.names import get_dataset
 from dataflow.actions.versions import list_versions
 from dataflow.api.admission import Permission
@@ -94,6 +94,10 @@ def show_lineage(call: Call) -> Any:
     return describe_lineage(trace_chunk(call.store, name, dataid, directions, depth))
 
 
+def show_all_lineage(call: Call) -> Any:
+    return describe_lineage(trace_all(call.store))
+
+
 _ONE = f"{PREFIX}/datasets/{{dataset}}"
 ROUTES = (
     Route(
@@ -122,5 +126,10 @@ ROUTES = (
             Field("direction", STRING, "which way", default="both", choices=("up", "down", "both")),
             Field("depth", INTEGER, "at most this many steps away; 0: all", default=0, most=1000),
         ),
+    ),
+    Route(
+        *("GET", f"{PREFIX}/lineage", Permission.READ, "Show all datasets and jobs as a graph"),
+        show_all_lineage,
+        LINEAGE,
     ),
 )

@@ -8,7 +8,14 @@ from typing import Any
 from starlette.responses import FileResponse
 
 from dataflow.actions.names import get_run
-from dataflow.actions.run_log import MOST_BYTES, explain_silence, get_log_path, read_log, search_log
+from dataflow.actions.run_log import (
+    MOST_BYTES,
+    explain_silence,
+    find_error,
+    get_log_path,
+    read_log,
+    search_log,
+)
 from dataflow.api.admission import Permission
 from dataflow.api.fields import INTEGER, STRING, Field
 from dataflow.api.route import PREFIX, Call, Route
@@ -40,6 +47,10 @@ def search(call: Call) -> Any:
     return as_tree(search_log(call.store, call.project.config, run_id, query["text"], query["offset"]))
 
 
+def show_error(call: Call) -> Any:
+    return as_tree(find_error(call.store, call.project.config, call.path["run_id"], call.query["offset"]))
+
+
 def download(call: Call) -> Any:
     config, run = call.project.config, get_run(call.store, call.path["run_id"])
     path = get_log_path(config, run.run_id)
@@ -57,6 +68,12 @@ ROUTES = (
     Route(
         *("GET", f"{_ONE}/search", Permission.READ, "Search the log of a run", search, FOUND),
         (TEXT, START),
+    ),
+    Route(
+        *("GET", f"{_ONE}/error", Permission.READ, "Find the first line of a log that tells of an error"),
+        show_error,
+        FOUND,
+        (START,),
     ),
     Route(
         *("GET", f"{_ONE}/file", Permission.READ, "Download the log of a run", download),

@@ -1,26 +1,17 @@
 """Pipelines: their definitions, what they would do next, and where their columns come from.
 
-Their packages are loaded with the first request that needs them, and Spark never is.
+Child processes load the files, so no handler needs a connection to the store, and Spark never starts.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dataflow.actions.descriptions import describe_lineage
-from dataflow.actions.lineage import BOTH
 from dataflow.api.admission import Permission
+from dataflow.api.pipeline_questions import ask
 from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.routes.datasets import DATAID, LINEAGE
 from dataflow.api.shapes import many, nullable, shape, spell, texts
-from dataflow.config.packages import installed_packages
-
-if TYPE_CHECKING:
-    from dataflow.pipelines.declare.catalog import Catalog
-    from dataflow.pipelines.declare.settings import PipelineSettings
 
 PIPELINE = shape(texts("pipeline kind dataset target schedule note") | {"start": "text?", "end": "text?"})
 PIPELINES = shape(pipelines=many(PIPELINE), problems="texts")
@@ -35,57 +26,22 @@ PLAN = shape(
     intervals=many(INTERVAL),
     interval=nullable({"type": "object"}),
 )
-_loading = threading.Lock()  # the files of a project are modules, which threads share
-
-
-@contextmanager
-def _loaded(call: Call) -> Iterator[tuple[Catalog, PipelineSettings]]:
-    """The project's pipelines as their files are now, and their settings; errors are without secrets."""
-    project = call.project
-    folder = project.config.project_dir
-    with _loading, installed_packages("Pipelines"):
-        from dataflow.pipelines.declare.catalog import Catalog
-        from dataflow.pipelines.declare.settings import PipelineSettings
-
-        settings = PipelineSettings(folder, project.environ, project.passphrase)
-        with settings.secrets.hidden_in_errors():
-            yield Catalog(folder, project.environ), settings
 
 
 def list_pipelines(call: Call) -> Any:
-    with _loaded(call) as (catalog, settings):
-        from dataflow.pipelines.show.description import list_briefly
-
-        return {"pipelines": list_briefly(catalog, settings), "problems": catalog.problems}
+    return ask(call.project, "list")
 
 
 def show_pipeline(call: Call) -> Any:
-    with _loaded(call) as (catalog, settings):
-        from dataflow.pipelines.show.description import describe
-
-        return settings.secrets.redact_all(describe(catalog.get(call.path["pipeline"]), settings))
+    return ask(call.project, "show", call.path["pipeline"])
 
 
 def plan_pipeline(call: Call) -> Any:
-    with _loaded(call) as (catalog, settings):
-        from dataflow.pipelines.run.facilities import Facilities
-        from dataflow.pipelines.show.plan import Scene, describe_outlook, look_ahead
-        from dataflow.pipelines.show.statements import describe_interval
-        from dataflow.service.pipeline_process import SilentProgress
-
-        definition, config = catalog.get(call.path["pipeline"]), call.project.config
-        scene = Scene(catalog, settings, config, call.project.is_gone)
-        facilities = Facilities(config, call.store, settings, catalog.constants, SilentProgress())
-        outlook = look_ahead(call.store, definition, scene, call.query["dataid"])
-        detail = describe_interval(outlook.plan, facilities) if outlook.plan else None
-        return describe_outlook(definition, outlook, settings.secrets.redact_all(detail))
+    return ask(call.project, "plan", call.path["pipeline"], call.query["dataid"])
 
 
 def show_columns(call: Call) -> Any:
-    with _loaded(call) as (catalog, _):
-        from dataflow.pipelines.show.columns import trace_columns
-
-        return describe_lineage(trace_columns(catalog, call.path["dataset"], BOTH, 0))
+    return ask(call.project, "columns", call.path["dataset"])
 
 
 _ONE = f"{PREFIX}/pipelines/{{pipeline}}"
@@ -94,18 +50,24 @@ ROUTES = (
         *("GET", f"{PREFIX}/pipelines", Permission.READ, "List pipelines and the errors in their files"),
         list_pipelines,
         PIPELINES,
+        needs_store=False,
     ),
-    Route("GET", _ONE, Permission.READ, "Show the definition of a pipeline", show_pipeline, DEFINITION),
+    Route(
+        *("GET", _ONE, Permission.READ, "Show the definition of a pipeline", show_pipeline, DEFINITION),
+        needs_store=False,
+    ),
     Route(
         *("GET", f"{_ONE}/plan", Permission.READ, "Show which intervals would run, and their SQL"),
         plan_pipeline,
         PLAN,
         (DATAID,),
+        needs_store=False,
     ),
     Route(
         *("GET", f"{PREFIX}/datasets/{{dataset}}/columns", Permission.READ),
         "Show where the columns of a dataset come from",
         show_columns,
         LINEAGE,
+        needs_store=False,
     ),
 )

@@ -1,12 +1,13 @@
-"""Runs, and the journal of every change."""
+"""Runs, and what each was given."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from dataflow.actions.descriptions import describe_line, describe_run, find_loss
+from dataflow.actions.descriptions import describe_run, find_loss
 from dataflow.actions.interventions import cancel
-from dataflow.actions.names import find_plan, get_dataset, get_plan, get_run
+from dataflow.actions.names import find_plan, get_plan, get_run
+from dataflow.actions.run_context import get_run_context
 from dataflow.api.admission import Permission
 from dataflow.api.bulk import WHY
 from dataflow.api.fields import INTEGER, STRING, Body, Field
@@ -14,21 +15,24 @@ from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.routes.datasets import DATAID, MOST_ROWS
 from dataflow.api.shapes import many, shape, texts
 from dataflow.model.job_dataid import job_dataid
+from dataflow.model.record import as_tree
 from dataflow.model.records import RunRow
 from dataflow.model.status import RunOutcome
 
 JOB = Field("job", STRING, "only of this job", least=1)
-DATASET = Field("dataset", STRING, "only of this dataset", least=1)
 RUN = shape(
     {"run_id": "number", "job": "text", "dataid": "text", "attempt": "number"}
     | {"outcome": {"type": "string", "enum": [str(outcome) for outcome in RunOutcome]}}
     | {"exit_code": "number?", "host": "text", "started_at": "text", "ended_at": "text?", "reason": "text"}
     | {"process_gone": "yes"}
 )
-LINE = shape(
-    {"journal_id": "number"}
-    | texts("at actor action job dataset dataid")
-    | {"run_id": "number?", "from_state": "text", "to_state": "text", "items": "number", "why": "text"}
+PINNED = shape(
+    texts("dataset dataid") | texts("read_version version", "number") | texts("withdrawn stale", "yes")
+)
+CONTEXT = shape(
+    {"run_id": "number", "inputs": many(PINNED), "environment": "map"}
+    | texts("user environment_name script_path note spark_ui")
+    | {"steps": many(shape(step="text", seconds="decimal"))}
 )
 CANCELLED = shape(run_id="number", job="text", dataid="text", host="text")
 
@@ -63,21 +67,10 @@ def cancel_run(call: Call) -> Any:
     return {"run_id": run.run_id, "job": run.job, "dataid": run.dataid, "host": run.host}
 
 
-def list_journal(call: Call) -> Any:
-    where = {name: call.query[name] or "" for name in ("job", "dataset", "dataid")}
-    found = call.store.read.list_journal(call.query["limit"], run_id=call.query["run_id"], **where)
-    if not found:  # a removed job or dataset still has its entries
-        _refuse_unknown(call)
-    return [describe_line(line) for line in found]
-
-
-def _refuse_unknown(call: Call) -> None:
-    if call.query["job"]:
-        get_plan(call.store, call.query["job"])
-    if call.query["dataset"]:
-        get_dataset(call.store, call.query["dataset"])
-    if call.query["run_id"]:
-        get_run(call.store, call.query["run_id"])
+def show_context(call: Call) -> Any:
+    found = as_tree(get_run_context(call.store, call.project.config, call.path["run_id"]))
+    found["environment"] = dict(found["environment"])
+    return call.project.secrets.redact_all(found)
 
 
 _ONE = f"{PREFIX}/runs/{{run_id}}"
@@ -93,13 +86,11 @@ ROUTES = (
     ),
     Route("GET", _ONE, Permission.READ, "Show a run", show_run, RUN),
     Route(
+        *("GET", f"{_ONE}/context", Permission.READ, "Show what a run was given", show_context, CONTEXT),
+    ),
+    Route(
         *("POST", f"{_ONE}/cancel", Permission.OPERATE, "Revoke a run and stop its process", cancel_run),
         CANCELLED,
         body=Body((WHY,)),
-    ),
-    Route(
-        *("GET", f"{PREFIX}/journal", Permission.READ, "List every change, newest first", list_journal),
-        many(LINE),
-        (JOB, DATASET, DATAID, Field("run_id", INTEGER, "only of this run", default=0), _limit(100)),
     ),
 )

@@ -11,7 +11,7 @@ from dataflow.actions.dataset_rules import TODAY, is_automatic
 from dataflow.actions.differences import Change
 from dataflow.actions.input_rules import OF_JOB_GRAIN
 from dataflow.actions.names import get_plan
-from dataflow.actions.register import register
+from dataflow.actions.register import register, would_change
 from dataflow.actions.registry_draft import Draft, Registry
 from dataflow.errors import BadInput, ConfigError, UnknownName
 from dataflow.model.cron import has_some_days
@@ -42,6 +42,14 @@ def register_pipelines(
     in_order = producers_first(list(definitions))
     kinds = {definition.job: definition.kind for definition in in_order}
     return register(store, lambda registry: _draft(registry, in_order, settings), kinds)
+
+
+def are_registered(store: Store, definitions: Iterable[Definition], settings: PipelineSettings) -> bool:
+    """Whether the store has these pipelines as they are; reads only."""
+    in_order = producers_first(list(definitions))
+    if would_change(store, lambda registry: _draft(registry, in_order, settings)):
+        return False
+    return all(get_plan(store, definition.job).kind == definition.kind for definition in in_order)
 
 
 def _draft(registry: Registry, definitions: list[Definition], settings: PipelineSettings) -> Draft:

@@ -12,6 +12,7 @@ from dataflow.client import ClaimedRun
 from dataflow.errors import InvalidData
 from dataflow.model.location import claim_of
 from dataflow.model.record import replace
+from dataflow.model.step_times import StepTimes
 from dataflow.model.wording import plural
 from dataflow.pipelines.declare.definitions import DatasetDefinition
 from dataflow.pipelines.declare.sources import Http
@@ -94,11 +95,13 @@ class DatasetRun(PipelineRun):
         return self._open_source()
 
     def _make(self, source: SourceReader, fields: tuple[Field, ...], target: Target) -> Published:
-        judgement = Judgement(self._plan.checks, fields)
+        judgement, times = Judgement(self._plan.checks, fields), StepTimes()
         try:
             judgement.add(self._stage(source, fields, target, judgement.wanted))
             failpoints.reach("after_stage")
+            times.end("fetch and shape")  # at the same time
             self._judge(judgement, target)
+            times.end("check")
             self._facilities.progress.show("publishing", self._pages, judgement.rows)
             refuse_lost(self._claimed)
             published = target.publish(judgement.list_staged(), judgement.list_rejects())
@@ -107,8 +110,10 @@ class DatasetRun(PipelineRun):
             source.close(str(error))
             raise
         failpoints.reach("after_publish")
+        times.end("publish")
         self._claimed.record_checked(self._definition.dataset, judgement.evidence)
         self.log(f"published {published.rows} {plural(published.rows, 'row')}")
+        self.log(str(times))
         warnings = []
         if judgement.rejected:
             warnings.append(f"{judgement.left_out}; {self._count_kept(judgement)} in {self._rejects_place()}")

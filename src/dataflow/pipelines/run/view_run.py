@@ -12,6 +12,7 @@ from dataflow.actions.claim import pin_ready_chunks
 from dataflow.actions.locations import absolute_place
 from dataflow.actions.prepare import InputChunk
 from dataflow.model.records import Pin, PlanInput
+from dataflow.model.step_times import StepTimes
 from dataflow.model.wording import plural
 from dataflow.pipelines.declare.definitions import ViewDefinition
 from dataflow.pipelines.handover.records import Published, Target, TaskReport
@@ -112,13 +113,17 @@ class ViewRun(PipelineRun):
         assert span is not None
 
         def act() -> tuple[Judgement, Published]:
-            judgement = Judgement(plan.checks, fields)
+            judgement, times = Judgement(plan.checks, fields), StepTimes()
             judgement.add(stage(judgement.wanted))
             failpoints.reach("after_stage")
+            times.end("shape")
             judgement.decide_checks(target, self._find_last_rows(self._definition.dataset), span.end)
+            times.end("check")
             refuse_lost(self._claimed)
             published = target.publish(judgement.list_staged())
             failpoints.reach("after_publish")
+            times.end("publish")
+            self.log(str(times))
             return judgement, published
 
         with discarding(target):

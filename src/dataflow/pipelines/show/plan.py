@@ -1,6 +1,8 @@
-"""The intervals of a pipeline that would run now, and why: found by rehearsing a run, then rolling it back.
+"""The intervals of a pipeline that would run now, and why.
 
-Nothing here, or in what it calls, changes the store or contacts a source or target.
+Found by reading if the store has the pipeline as it is and all its due intervals. Otherwise a run is
+rehearsed and rolled back; meanwhile nobody else can write to an embedded store. Nothing here, or in what it
+calls, changes the store or contacts a source or target.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from dataflow.pipelines.declare.catalog import Catalog, Definition
 from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.lake.published_files import is_read_whole
 from dataflow.pipelines.register.interval_plan import IntervalPlan, PlannedInput, plan_input, plan_interval
-from dataflow.pipelines.register.pipeline_jobs import call_for, register_pipelines
+from dataflow.pipelines.register.pipeline_jobs import are_registered, call_for, register_pipelines
 from dataflow.store.pins import has_several
 from dataflow.store.store import Store
 
@@ -77,8 +79,17 @@ def look_ahead(store: Store, definition: Definition, scene: Scene, dataid: str |
             pass
         return _outlook(rehearsed, definition, plan, scene, called)
 
+    if dataid is None and _is_up_to_date(store, definition, scene):
+        return _outlook(store, definition, get_plan(store, definition.job), scene, None)
     found: Outlook = store.rehearse(look)
     return found
+
+
+def _is_up_to_date(store: Store, definition: Definition, scene: Scene) -> bool:
+    """Whether a run would neither register anything nor add an interval before its claim."""
+    if not are_registered(store, scene.catalog.list_needed(definition), scene.settings):
+        return False
+    return not store.list_due_calendars(get_plan(store, definition.job).job_id)
 
 
 def describe_outlook(definition: Definition, outlook: Outlook, detail: Any) -> dict[str, Any]:

@@ -7,6 +7,13 @@ WHERE w.job_id = j.job_id AND w.state IN ('FAILED', 'INVALID') AND w.state <> 'D
 GROUP BY j.name, w.state, w.quarantined AND w.state = 'FAILED', w.reason
 ORDER BY works DESC LIMIT :most
 
+-- name: bad_work
+-- The FAILED and INVALID work of a job with its reasons, in order.
+SELECT dataid, state, quarantined AND state = 'FAILED', reason
+FROM work
+WHERE job_id = :job_id AND state IN ('FAILED', 'INVALID') AND state <> 'DONE' AND state <> 'RUNNING'
+ORDER BY sort_key LIMIT :most
+
 -- name: refused
 -- Work that runs have handed back, by job and reason: one of the five answers was no.
 SELECT j.name, min(w.dataid), w.reason, count(*) AS works, min(w.called_at)

@@ -81,3 +81,10 @@ SELECT d.name, c.dataid, i.version, c.version, c.withdrawn, c.stale
 FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id JOIN dataset d ON d.dataset_id = c.dataset_id
 WHERE i.run_id = :run_id AND (c.version > i.version OR c.withdrawn OR c.stale)
 ORDER BY i.position, c.sort_key
+
+-- name: pinned
+-- What a run has read, with the version that is current now.
+SELECT d.name, c.dataid, i.version, c.version, c.withdrawn, c.stale
+FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id JOIN dataset d ON d.dataset_id = c.dataset_id
+WHERE i.run_id = :run_id
+ORDER BY i.position, c.sort_key LIMIT :most

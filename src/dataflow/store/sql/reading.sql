@@ -116,7 +116,7 @@ GROUP BY j.name, w.state, w.hold OR j.hold
 SELECT dataid FROM chunk WHERE dataset_id = :dataset_id AND sort_key = :sort_key
 
 -- name: journal
--- Lines, newest first; found like runs.
+-- Lines, newest first, before a line (0: from the newest); found like runs.
 SELECT journal_id, at, actor, action, job, dataset, dataid, run_id, from_state, to_state, items, why
 FROM journal
 WHERE journal_id IN (
@@ -124,17 +124,20 @@ WHERE journal_id IN (
         SELECT journal_id FROM journal
         WHERE :run_id <> 0 AND run_id = :run_id AND (:dataid = '' OR dataid = :dataid)
           AND (:job = '' OR job = :job) AND (:dataset = '' OR dataset = :dataset)
+          AND (:before = 0 OR journal_id < :before)
         ORDER BY journal_id DESC LIMIT :most) AS of_run
     UNION ALL
     SELECT journal_id FROM (
         SELECT journal_id FROM journal
         WHERE :run_id = 0 AND :dataid <> '' AND dataid <> '' AND dataid = :dataid
           AND (:job = '' OR job = :job) AND (:dataset = '' OR dataset = :dataset)
+          AND (:before = 0 OR journal_id < :before)
         ORDER BY journal_id DESC LIMIT :most) AS of_dataid
     UNION ALL
     SELECT journal_id FROM (
         SELECT journal_id FROM journal
         WHERE :run_id = 0 AND :dataid = '' AND (:job = '' OR job = :job) AND (:dataset = '' OR dataset = :dataset)
+          AND (:before = 0 OR journal_id < :before)
         ORDER BY journal_id DESC LIMIT :most) AS any_line)
 ORDER BY journal_id DESC
 

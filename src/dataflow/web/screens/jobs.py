@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from dataflow.api.fields import STRING, Field
+from dataflow.api.fields import INTEGER, STRING, Field
 from dataflow.api.route import Call
 from dataflow.api.routes.jobs import explain, show_job, show_status
 from dataflow.api.routes.logs import show_log
 from dataflow.api.routes.runs import list_runs
+from dataflow.api.routes.statistics import show_statistics
 from dataflow.model.record import replace
 from dataflow.model.status import RunOutcome
+from dataflow.web.html import duration
 from dataflow.web.page import Page
+from dataflow.web.plot import Plot, plot
 from dataflow.web.screens.runs import with_seconds
 
 JOB = Field("job", STRING, "name of the job", required=True, least=1)
 DATAID = Field("dataid", STRING, "dataid of the work")
+POINTS = Field("points", INTEGER, "last dataids to plot", default=100, least=1, most=1000)
+MOST_NAMED = 100
+"""Dataids that a link to resubmit them names."""
 LAST_BYTES = 4096
 """Of the log of an attempt that did not succeed."""
 
@@ -26,10 +33,11 @@ def read_jobs(call: Call) -> dict[str, Any]:
 
 
 def read_job(call: Call) -> dict[str, Any]:
-    """One job: its declaration, its counts, why its next work is not running, and its last runs."""
+    """One job: its declaration, progress, failures and last runs, and why its next work is not running."""
     name = call.path["job"]
     job = show_job(call)
     status = show_status(replace(call, query={"late_after_seconds": 3600}))
+    statistics = show_statistics(replace(call, query={"limit": call.query["points"]}))
     recent = {"job": name, "dataid": None, "outcome": None, "limit": 20}
     return {
         "title": name,
@@ -37,7 +45,18 @@ def read_job(call: Call) -> dict[str, Any]:
         "counts": next((one for one in status["jobs"] if one["job"] == name), None),
         "why": explain(replace(call, query={"dataid": None})),
         "runs": with_seconds(list_runs(replace(call, query=recent))),
+        "statistics": statistics,
+        "plots": _plots(statistics["points"]),
+        "most_named": MOST_NAMED,
     }
+
+
+def _plots(points: Sequence[dict[str, Any]]) -> list[Plot]:
+    plots = [
+        plot("Duration", points, "seconds", duration),
+        plot("Rows", points, "rows", lambda rows: f"{rows:,} rows"),
+    ]
+    return [one for one in plots if one is not None]
 
 
 def read_why(call: Call) -> dict[str, Any]:
@@ -57,6 +76,6 @@ def read_why(call: Call) -> dict[str, Any]:
 
 ROUTES = (
     Page("/jobs", "Jobs", "jobs", "Jobs", read_jobs).route,
-    Page("/jobs/{job}", "Job", "job", "Jobs", read_job).route,
+    Page("/jobs/{job}", "Job", "job", "Jobs", read_job, (POINTS,)).route,
     Page("/why", "Why", "why", "Jobs", read_why, (JOB, DATAID)).route,
 )

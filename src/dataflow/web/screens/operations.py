@@ -6,8 +6,8 @@ from typing import Any
 
 from dataflow.api.fields import INTEGER, STRING, Field
 from dataflow.api.route import Call
+from dataflow.api.routes.journal import list_journal
 from dataflow.api.routes.operations import list_workers, show_pools
-from dataflow.api.routes.runs import list_journal
 from dataflow.web.page import Page
 
 
@@ -17,8 +17,16 @@ def read_workers(call: Call) -> dict[str, Any]:
 
 
 def read_journal(call: Call) -> dict[str, Any]:
-    """The newest changes: who did what, and why."""
-    return {"lines": list_journal(call), "chosen": call.query}
+    """Changes, newest first: who did what, and why."""
+    lines, chosen = list_journal(call), dict(call.query)
+    where = {name: value for name, value in chosen.items() if value and name not in ("limit", "before")}
+    is_full = len(lines) == chosen["limit"]
+    return {
+        "lines": lines,
+        "chosen": chosen,
+        "where": where,
+        "older": lines[-1]["journal_id"] if is_full else None,
+    }
 
 
 ROUTES = (
@@ -30,6 +38,7 @@ ROUTES = (
             Field("dataset", STRING, "only of this dataset"),
             Field("dataid", STRING, "only of this dataid"),
             Field("run_id", INTEGER, "only of this run", default=0),
+            Field("before", INTEGER, "only lines older than that of this id", default=0),
             Field("limit", INTEGER, "at most this many", default=100, least=1, most=1000),
         ),
     ).route,

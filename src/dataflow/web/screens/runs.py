@@ -8,13 +8,15 @@ from typing import Any
 
 from dataflow.api.fields import INTEGER, STRING, Field
 from dataflow.api.route import Call
-from dataflow.api.routes.logs import OFFSET, search, show_log
-from dataflow.api.routes.runs import list_journal, list_runs, show_run
+from dataflow.api.routes.journal import list_journal
+from dataflow.api.routes.logs import OFFSET, search, show_error, show_log
+from dataflow.api.routes.runs import list_runs, show_context, show_run
 from dataflow.model.record import replace
 from dataflow.model.status import RunOutcome
 from dataflow.web.page import Page
 
 SHOWN_BYTES = 1 << 16
+ERROR = "error"
 
 
 def with_seconds(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -35,21 +37,39 @@ def read_runs(call: Call) -> dict[str, Any]:
 
 
 def read_run(call: Call) -> dict[str, Any]:
-    """One run: its log from the end, from a byte or where it has a text, and every change that it made."""
+    """One run: what it was given, its log from the end, a byte or its first error, and its changes."""
     (run,) = with_seconds([show_run(call)])
     text, offset = call.query["text"], call.query["offset"]
+    error = show_error(replace(call, query={"offset": offset or 0})) if call.query["jump"] == ERROR else None
+    if error and error["lines"]:
+        offset = error["lines"][0]["start"]
     log = show_log(replace(call, query={"offset": offset, "limit": SHOWN_BYTES}))
     found = search(replace(call, query={"text": text, "offset": offset or 0})) if text else None
     query = {"job": None, "dataset": None, "dataid": None, "run_id": call.path["run_id"], "limit": 50}
     return {
         "title": f"Run {run['run_id']}",
         "run": run,
+        "context": show_context(call),
         "log": log,
+        "lines": split_lines(log["text"], log["start"]),
         "found": found,
+        "error": error,
+        "at": offset,
         "chosen": call.query,
         "before": max(0, log["start"] - SHOWN_BYTES),
-        "journal": list_journal(replace(call, query=query)),
+        "journal": list_journal(replace(call, query=query | {"before": 0})),
     }
+
+
+def split_lines(text: str, start: int) -> list[tuple[int, str]]:
+    """Return the lines of a part of a log, each with the byte at which it begins."""
+    found = []
+    for line in text.split("\n"):  # not splitlines: a log may have other characters that it splits at
+        found.append((start, line))
+        start += len(line.encode()) + 1
+    if found and not found[-1][1]:
+        found.pop()
+    return found
 
 
 ROUTES = (
@@ -64,6 +84,10 @@ ROUTES = (
     ).route,
     Page(
         *("/runs/{run_id}", "Run", "run", "Runs", read_run),
-        (OFFSET, Field("text", STRING, "lines of the log with this text")),
+        (
+            OFFSET,
+            Field("text", STRING, "lines of the log with this text"),
+            Field("jump", STRING, "what to show of the log", choices=(ERROR,)),
+        ),
     ).route,
 )

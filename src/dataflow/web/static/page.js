@@ -79,11 +79,12 @@ function listen() {
 function followLog(log) {
   let offset = Number(log.dataset.next);
   let isEnded = log.dataset.ended === "true";
-  let isFollowing = true;
+  let isFollowing = log.dataset.follow === "true";
   log.addEventListener("scroll", () => {
     isFollowing = log.scrollTop + log.clientHeight >= log.scrollHeight - 8;
   });
-  log.scrollTop = log.scrollHeight;
+  if (isFollowing && !location.hash) log.scrollTop = log.scrollHeight;
+  log.addEventListener("click", (event) => linkLine(log, event));
   async function more() {
     try {
       const answer = await fetch(`${log.dataset.source}?offset=${offset}`, { cache: "no-store" });
@@ -98,6 +99,14 @@ function followLog(log) {
     if (!isEnded) setTimeout(more, 1000);
   }
   if (!isEnded) setTimeout(more, 500);
+}
+
+function linkLine(log, event) { // the address of the page becomes that of the line
+  const line = event.target.closest(".line");
+  if (!line || String(getSelection())) return;
+  log.querySelector(".hit")?.classList.remove("hit");
+  line.classList.add("hit");
+  history.replaceState(null, "", `?offset=${log.dataset.start}#${line.id}`);
 }
 
 function shorten(log) { // a browser that shows a hundred megabytes is slow; the start is one click away
