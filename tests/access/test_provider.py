@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -42,7 +43,8 @@ class Browser:
         return HEADERS | {"cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
 
     def visit(self) -> Any:
-        return self.gate.admit(self.store, facts_of("GET", "http", "127.0.0.1", self.headers))
+        visit = self.gate.check(facts_of("GET", "http", "127.0.0.1", self.headers))
+        return self.gate.identify(visit, lambda: nullcontext(self.store))
 
     def keep(self, entry: Entry) -> str:
         for cookie in entry.cookies:

@@ -105,7 +105,7 @@ def test_every_package_needed_for_development_is_pinned() -> None:
         *project["dependencies"],
         *extras["postgres"],
         *extras["spark"],
-        *extras["server"],
+        *extras["web"],
         *extras["dev"],
     ]
     names = {re.split(r"[^\w.-]", package, maxsplit=1)[0] for package in wanted}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataflow.access.cookies import LOGIN, SESSION, drop_cookie, find_cookie, make_cookie, name_of
 from dataflow.access.next_path import safe_next
-from dataflow.access.provider import LOGIN_SECONDS, Provider, read_pending
 from dataflow.access.request_checks import check_listen, check_request
 from dataflow.access.role_rules import check_profile, find_role
 from dataflow.access.sessions import end_session, find_session, start_login_session, start_user_session
@@ -21,11 +20,16 @@ from dataflow.store.accounts import SessionTimes
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
     from dataflow.access.cookies import Cookie
+    from dataflow.access.provider import Provider
     from dataflow.access.request_facts import RequestFacts
     from dataflow.config.server import ServerSettings
     from dataflow.store.store import Store
+
+    Lend = Callable[[], AbstractContextManager[Store]]
+    """Lends a connection to the store."""
 
 CALLBACK_PATH = "/oauth2callback"
 """Where the identity provider sends people back to; the path that the first DataFlow registered."""
@@ -68,8 +72,8 @@ class Gate:
         self._times = SessionTimes(settings.session_idle_seconds, settings.session_seconds)
         self._throttle = Throttle()
         self._start = None if settings.requires_login else StartToken()
-        callback_url = base_url(settings) + CALLBACK_PATH
-        self._provider = Provider(settings.login, secret, callback_url) if settings.login else None
+        self._secret = secret
+        self._provider = self._open_provider(secret) if settings.login else None
 
     @property
     def start_link(self) -> str:
@@ -77,15 +81,36 @@ class Gate:
         token = f"/start?token={self._start.token}" if self._start else "/"
         return base_url(self.settings) + token
 
-    def admit(self, store: Store, facts: RequestFacts) -> Visit:
-        """Return the checked request and who sent it; Forbidden if it must not be answered at all.
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not be shown in any message: the start token and the secret of the provider."""
+        return tuple(one for one in (self._start.token if self._start else "", self._secret) if one)
+
+    def cookie_name(self, visit: Visit) -> str:
+        """Return the name of the cookie that a session has."""
+        return name_of(SESSION, self._is_secure(visit))
+
+    def check(self, facts: RequestFacts) -> Visit:
+        """Return the request as its client sent it, of nobody yet; Forbidden if it must not be answered."""
+        return Visit(check_request(facts, self.settings), None)
+
+    def identify(self, visit: Visit, lend: Lend) -> Visit:
+        """Return a checked request with who sent it; the store is asked only if it must be.
 
         An API token that is not valid is Unauthenticated; a session that has ended is nobody.
         """
-        seen = check_request(facts, self.settings)
-        if seen.bearer:
-            return Visit(seen, identify_token(store, seen.bearer))
-        return Visit(seen, self._find_principal(store, seen))
+        facts = visit.facts
+        if facts.bearer:
+            with lend() as store:
+                return Visit(facts, identify_token(store, facts.bearer))
+        value = find_cookie(facts.cookie, self.cookie_name(visit))
+        if not value:
+            return visit
+        if self._start is not None:
+            starter = Principal(self._user, Role.ADMIN, PrincipalKind.START)
+            return Visit(facts, starter) if self._start.matches(value) else visit
+        with lend() as store:
+            return Visit(facts, self._find_principal(store, value))
 
     def start(self, visit: Visit, token: str, next_path: str = "/") -> Entry:
         """Exchange the token of the start link for a cookie; Unauthenticated if it is wrong."""
@@ -105,6 +130,8 @@ class Gate:
 
     def begin_login(self, visit: Visit, next_path: str = "/") -> Entry:
         """Send somebody to the identity provider."""
+        from dataflow.access.provider import LOGIN_SECONDS
+
         location, pending = self._get_provider().begin(next_path)
         cookie = make_cookie(LOGIN, pending.text, self._is_secure(visit), LOGIN_SECONDS)
         return Entry((cookie,), location)
@@ -114,6 +141,8 @@ class Gate:
 
         `query` holds the parameters of the request to CALLBACK_PATH.
         """
+        from dataflow.access.provider import read_pending
+
         provider, login = self._get_provider(), self.settings.login
         assert login is not None
         secure = self._is_secure(visit)
@@ -125,17 +154,13 @@ class Gate:
     def log_out(self, store: Store, visit: Visit) -> Entry:
         """End the session of a request, if it has one."""
         secure = self._is_secure(visit)
-        session_id = find_cookie(visit.facts.cookie, name_of(SESSION, secure))
+        session_id = find_cookie(visit.facts.cookie, self.cookie_name(visit))
         if session_id and self._start is None:
             end_session(store, session_id)
         return Entry((drop_cookie(SESSION, secure),), "/")
 
-    def _find_principal(self, store: Store, facts: RequestFacts) -> Principal | None:
-        value = find_cookie(facts.cookie, name_of(SESSION, is_secure(self.settings, facts)))
-        if self._start is not None:
-            is_starter = bool(value) and self._start.matches(value)
-            return Principal(self._user, Role.ADMIN, PrincipalKind.START) if is_starter else None
-        found = find_session(store, value, self._times)
+    def _find_principal(self, store: Store, session_id: str) -> Principal | None:
+        found = find_session(store, session_id, self._times)
         if found is None:
             return None
         name, role = found
@@ -143,6 +168,12 @@ class Gate:
             return Principal(name, role, PrincipalKind.USER) if self.settings.users else None
         given = find_role(name, self.settings)
         return None if given is None else Principal(name, given, PrincipalKind.LOGIN)
+
+    def _open_provider(self, secret: str) -> Provider:
+        from dataflow.access.provider import Provider  # start-up: only a server with a provider needs PyJWT
+
+        assert self.settings.login is not None
+        return Provider(self.settings.login, secret, base_url(self.settings) + CALLBACK_PATH)
 
     def _get_provider(self) -> Provider:
         if self._provider is None:

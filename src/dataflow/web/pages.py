@@ -8,7 +8,7 @@ from dataflow.api.problems import Problem
 from dataflow.api.server import Pages
 from dataflow.web import action_forms, static_files
 from dataflow.web.html import render_alone
-from dataflow.web.screens import datasets, jobs, now, operations, runs, search
+from dataflow.web.screens import datasets, jobs, logins, now, operations, runs, search
 
 
 def show_problem(problem: Problem, request_id: str) -> Response:
@@ -20,6 +20,7 @@ def show_problem(problem: Problem, request_id: str) -> Response:
 PAGES = Pages(
     (
         *static_files.ROUTES,
+        *logins.ROUTES,
         *now.ROUTES,
         *datasets.ROUTES,
         *jobs.ROUTES,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.actions.grid import Zoom, get_grid
-from dataflow.api.admission import Permission
 from dataflow.api.fields import STRING, Field
 from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.routes.datasets import FROM, TO
 from dataflow.api.shapes import many, shape, texts
+from dataflow.model.principal import Permission
 from dataflow.model.record import as_tree
 
 PERIOD = Field("period", STRING, "year, month or day to show: 2026, 2026-08 or 2026-08-20", least=1)

@@ -9,11 +9,11 @@ from starlette.responses import FileResponse
 
 from dataflow.actions.names import get_run
 from dataflow.actions.run_log import MOST_BYTES, explain_silence, get_log_path, read_log, search_log
-from dataflow.api.admission import Permission
 from dataflow.api.fields import INTEGER, STRING, Field
 from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.shapes import many, shape
 from dataflow.errors import UnknownName
+from dataflow.model.principal import Permission
 from dataflow.model.record import as_tree
 
 OFFSET = Field("offset", INTEGER, "first byte; without it, the last lines")

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow.actions.descriptions import describe_lineage
 from dataflow.actions.lineage import BOTH
-from dataflow.api.admission import Permission
 from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.routes.datasets import DATAID, LINEAGE
 from dataflow.api.shapes import many, nullable, shape, spell, texts
 from dataflow.config.packages import installed_packages
+from dataflow.model.principal import Permission
 
 if TYPE_CHECKING:
     from dataflow.pipelines.declare.catalog import Catalog
