@@ -46,7 +46,7 @@ class Events:
         """Yield events until the client leaves or the server ends."""
         queue = self._join()
         try:
-            # From here on nothing is missed: whoever reads the store after this is told of every change.
+            # From here on nothing is missed: whoever reads the store after this hears of every change.
             await self._begun.wait()
             yield _event("hello", {})
             while True:

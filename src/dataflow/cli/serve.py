@@ -10,6 +10,7 @@ from dataflow.errors import UsageError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from dataflow.cli.context import Context
     from dataflow.config.server import ServerSettings
@@ -29,6 +30,17 @@ def serve_project(args: argparse.Namespace, context: Context) -> None:
     login it has a token that only you see.
     """
     settings = _choose_settings(args, context)
+
+    def announce(url: str) -> None:
+        print(url, flush=True)
+        secret = "" if settings.requires_login else " It is for you only: whoever has it can act."
+        context.say(f"Open this URL.{secret} To stop: Ctrl-C")
+
+    run_server(context, settings, announce)
+
+
+def run_server(context: Context, settings: ServerSettings, announce: Callable[[str], None]) -> None:
+    """Serves the project until SIGINT or SIGTERM; `announce` gets the URL once requests are taken."""
     with installed_packages("The server", "web"):
         from dataflow.api.project import Project
         from dataflow.api.server import serve
@@ -44,12 +56,6 @@ def serve_project(args: argparse.Namespace, context: Context) -> None:
         return get_passphrase(config.passkey, config.passkey_file, None)
 
     project = Project(config, context.environ, version(), store, passphrase, secrets)
-
-    def announce(url: str) -> None:
-        print(url, flush=True)
-        secret = "" if settings.requires_login else " It is for you only: whoever has it can act."
-        context.say(f"Open this URL.{secret} To stop: Ctrl-C")
-
     serve(project, settings, announce, PAGES)
 
 
