@@ -121,7 +121,7 @@ def test_somebody_logs_in_and_goes_on_where_they_were(browser: Browser, provider
     assert browser.finish(provider.log_in(url)) == "/datasets/orders"
     who = browser.visit().require(Permission.OPERATE)
     assert who == Principal("eve@example.com", Role.OPERATOR, PrincipalKind.LOGIN)
-    assert list(browser.cookies) == ["dataflow_session"]
+    assert list(browser.cookies) == ["dataflow_session_8150"]
 
 
 def test_the_verifier_and_the_nonce_are_new_for_each_login(
@@ -428,7 +428,7 @@ def test_a_cookie_that_holds_no_login_is_refused(text: str) -> None:
 
 def test_a_cookie_that_somebody_wrote_leads_to_no_other_server(browser: Browser) -> None:
     browser.begin()
-    kept = read_pending(find_cookie(browser.headers["cookie"], "dataflow_login"))
+    kept = read_pending(find_cookie(browser.headers["cookie"], "dataflow_login_8150"))
     forged = replace(kept, next="//evil.example")
     assert read_pending(forged.text) == replace(kept, next="/")
 

@@ -143,7 +143,14 @@ def test_a_server_behind_a_trusted_proxy_believes_it_and_sets_cookies_for_https(
         own = FORWARDED | {"Origin": "https://flow.example.com"}
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=own, timeout=120) as client:
             cookie = log_in(client, "vera").headers["set-cookie"]
-            assert cookie.startswith("__Host-dataflow_session=") and cookie.endswith("; Secure")
+            assert cookie.startswith(f"__Host-dataflow_session_{port}=") and cookie.endswith("; Secure")
             other = client.post("/login", headers={"Origin": "https://other.example.com"})
             assert other.status_code == 403
             assert client.get("/login", headers={"X-Forwarded-Host": "evil.example"}).status_code == 403
+
+
+def test_two_servers_of_a_machine_do_not_take_the_session_of_the_other(sqlite_flow: Flow) -> None:
+    with Served(sqlite_flow) as one, Served(sqlite_flow) as other, httpx.Client() as client:
+        for served in (one, other):
+            assert client.get(served.url).status_code == 303
+        assert [client.get(f"{served.base}/jobs").status_code for served in (one, other)] == [200, 200]

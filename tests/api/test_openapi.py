@@ -29,7 +29,8 @@ expected-statuses = [200, 404, 409, 422]
 
 def test_the_document_is_that_of_the_table(sqlite_served: Served) -> None:
     found = sqlite_served.get("/openapi.json")
-    assert found == make_document(ROUTES, found["info"]["version"], "dataflow_session")
+    (cookie,) = sqlite_served.client.cookies
+    assert found == make_document(ROUTES, found["info"]["version"], cookie)
     shown = {(method.upper(), path) for path, item in found["paths"].items() for method in item}
     assert shown == {(route.method, route.path) for route in ROUTES}
     assert found["openapi"] == "3.1.0"

@@ -69,6 +69,8 @@ class Gate:
         check_listen(settings)
         self.settings = settings
         self._user = user
+        # A browser sends cookies to all ports of a host: each server of a machine has its own names.
+        self._session, self._login = f"{SESSION}_{settings.port}", f"{LOGIN}_{settings.port}"
         self._times = SessionTimes(settings.session_idle_seconds, settings.session_seconds)
         self._throttle = Throttle()
         self._start = None if settings.requires_login else StartToken()
@@ -88,7 +90,7 @@ class Gate:
 
     def cookie_name(self, visit: Visit) -> str:
         """Return the name of the cookie that a session has."""
-        return name_of(SESSION, self._is_secure(visit))
+        return name_of(self._session, self._is_secure(visit))
 
     def check(self, facts: RequestFacts) -> Visit:
         """Return the request as its client sent it, of nobody yet; Forbidden if it must not be answered."""
@@ -116,7 +118,7 @@ class Gate:
         """Exchange the token of the start link for a cookie; Unauthenticated if it is wrong."""
         if self._start is None:
             raise Forbidden("This server has logins and no start link. Log in.")
-        cookie = make_cookie(SESSION, self._start.exchange(token), self._is_secure(visit))
+        cookie = make_cookie(self._session, self._start.exchange(token), self._is_secure(visit))
         return Entry((cookie,), safe_next(next_path))
 
     def log_in(self, store: Store, visit: Visit, name: str, password: str, next_path: str = "/") -> Entry:
@@ -133,7 +135,7 @@ class Gate:
         from dataflow.access.provider import LOGIN_SECONDS
 
         location, pending = self._get_provider().begin(next_path)
-        cookie = make_cookie(LOGIN, pending.text, self._is_secure(visit), LOGIN_SECONDS)
+        cookie = make_cookie(self._login, pending.text, self._is_secure(visit), LOGIN_SECONDS)
         return Entry((cookie,), location)
 
     def finish_login(self, store: Store, visit: Visit, query: Mapping[str, str]) -> Entry:
@@ -146,10 +148,12 @@ class Gate:
         provider, login = self._get_provider(), self.settings.login
         assert login is not None
         secure = self._is_secure(visit)
-        pending = read_pending(find_cookie(visit.facts.cookie, name_of(LOGIN, secure)))
+        pending = read_pending(find_cookie(visit.facts.cookie, name_of(self._login, secure)))
         email = check_profile(provider.finish(pending, query), login)
         session_id = start_login_session(store, email, self._times)
-        return Entry((self._session_cookie(visit, session_id), drop_cookie(LOGIN, secure)), pending.next)
+        return Entry(
+            (self._session_cookie(visit, session_id), drop_cookie(self._login, secure)), pending.next
+        )
 
     def log_out(self, store: Store, visit: Visit) -> Entry:
         """End the session of a request, if it has one."""
@@ -157,7 +161,7 @@ class Gate:
         session_id = find_cookie(visit.facts.cookie, self.cookie_name(visit))
         if session_id and self._start is None:
             end_session(store, session_id)
-        return Entry((drop_cookie(SESSION, secure),), "/")
+        return Entry((drop_cookie(self._session, secure),), "/")
 
     def _find_principal(self, store: Store, session_id: str) -> Principal | None:
         found = find_session(store, session_id, self._times)
@@ -181,7 +185,7 @@ class Gate:
         return self._provider
 
     def _session_cookie(self, visit: Visit, session_id: str) -> Cookie:
-        return make_cookie(SESSION, session_id, self._is_secure(visit), self.settings.session_seconds)
+        return make_cookie(self._session, session_id, self._is_secure(visit), self.settings.session_seconds)
 
     def _is_secure(self, visit: Visit) -> bool:
         return is_secure(self.settings, visit.facts)
