@@ -183,6 +183,7 @@ The next demo replaces it, so copy it to keep it. Try:
             """   dataflow pipeline list                 the pipelines, in pipelines/omis.py
    python orders_api.py                   the API again; it prints what to export before dataflow run …"""
         )
+    print(f"\nTo see it all on a page: cd {name} && dataflow up, and open the URL that it prints.")
 
 
 if __name__ == "__main__":

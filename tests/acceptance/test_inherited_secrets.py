@@ -69,13 +69,18 @@ to = ["ops@example.com"]
 kind = "webhook"
 url = "http://127.0.0.1:9/"
 secret_variable = "HOOK_KEY"
+[server.login]
+issuer = "https://id.example.com"
+client_id = "dataflow"
+secret_variable = "LOGIN_WORD"
+allowed_domains = ["example.com"]
 [connection.warehouse]
 host = "nowhere"
 password_variable = "WAREHOUSE_WORD"
 """
 
 
-def test_the_secrets_of_channels_are_kept_from_the_child(sqlite_flow: Flow) -> None:
+def test_the_secrets_of_channels_and_of_the_login_are_kept_from_the_child(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     flow.declare()
     flow.ready("bobin", "1")
@@ -85,6 +90,8 @@ def test_the_secrets_of_channels_are_kept_from_the_child(sqlite_flow: Flow) -> N
         "TEAM_URL": "http://127.0.0.1:9/services/sup3r-team",
         "MAIL_WORD": "sup3r-mail",
         "HOOK_KEY": "whsec_c3VwM3ItaG9vaw==",
+        "LOGIN_WORD": "sup3r-login",
+        "AUTHBROKER_CLIENT_SECRET": "sup3r-broker",
     }
     done = flow.runjob("./loadbob.sh", env=own | {"WAREHOUSE_WORD": "sup3r-warehouse"})
     given = (flow.path / "given").read_text()

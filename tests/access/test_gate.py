@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def admit(gate: Gate, store: Store, method: str = "GET", address: str = "127.0.0.1", **headers: str) -> Visit:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return gate.admit(store, facts_of(method, "http", address, {"host": "localhost:8150"} | named))
+    visit = gate.check(facts_of(method, "http", address, {"host": "localhost:8150"} | named))
+    return gate.identify(visit, lambda: nullcontext(store))
 
 
 def log_in(
@@ -74,8 +76,8 @@ def test_without_the_start_link_nobody_gets_in(store: Store) -> None:
     with pytest.raises(Unauthenticated, match="link is not valid"):
         gate.start(admit(gate, store), other.start_link.partition("=")[2])
     entry = other.start(admit(other, store), other.start_link.partition("=")[2])
-    assert who(gate, store, cookie=f"dataflow_session={entry.cookies[0].value}") is None
-    for cookie in ("dataflow_session=", "dataflow_session", "dataflow_session=x", ""):
+    assert who(gate, store, cookie=f"dataflow_session_8150={entry.cookies[0].value}") is None
+    for cookie in ("dataflow_session_8150=", "dataflow_session_8150", "dataflow_session_8150=x", ""):
         assert who(gate, store, cookie=cookie) is None
     with pytest.raises(Unauthenticated, match="Log in first"):
         admit(gate, store).require(Permission.READ)
@@ -115,9 +117,8 @@ def test_a_local_user_logs_in_and_out(store: Store) -> None:
     cookie = log_in(gate, store)
     assert who(gate, store, cookie=cookie) == Principal("eve", Role.OPERATOR, PrincipalKind.USER)
     entry = gate.log_out(store, admit(gate, store, "POST", sec_fetch_site="same-origin", cookie=cookie))
-    assert (
-        entry.cookies[0].header.startswith("dataflow_session=; ") and "Max-Age=0" in entry.cookies[0].header
-    )
+    header = entry.cookies[0].header
+    assert header.startswith("dataflow_session_8150=; ") and "Max-Age=0" in header
     assert who(gate, store, cookie=cookie) is None
 
 
@@ -206,11 +207,11 @@ def test_over_https_the_cookie_is_secure_whatever_the_proxy_says(store: Store) -
     gate = Gate(PUBLIC, "x")
     visit = admit(gate, store, "POST", host="flow.example.com", sec_fetch_site="same-origin")
     (cookie,) = gate.log_in(store, visit, "eve", PASSWORD).cookies
-    assert cookie.header.startswith("__Host-dataflow_session=") and cookie.header.endswith("; Secure")
+    assert cookie.header.startswith("__Host-dataflow_session_8150=") and cookie.header.endswith("; Secure")
     held = {"host": "flow.example.com"}
     assert who(gate, store, cookie=f"{cookie.name}={cookie.value}", **held) is not None
     # A cookie without the prefix may have been set by another host of the domain.
-    assert who(gate, store, cookie=f"dataflow_session={cookie.value}", **held) is None
+    assert who(gate, store, cookie=f"dataflow_session_8150={cookie.value}", **held) is None
 
 
 def test_a_login_goes_on_only_to_a_path_of_this_server(store: Store) -> None:

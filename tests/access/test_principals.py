@@ -32,9 +32,9 @@ def store(tmp_path: Path) -> Store:
 @pytest.mark.parametrize(
     ("role", "may"),
     [
-        (Role.VIEWER, [Permission.READ]),
-        (Role.OPERATOR, [Permission.READ, Permission.OPERATE]),
-        (Role.ADMIN, [Permission.READ, Permission.OPERATE, Permission.ADMINISTER]),
+        (Role.VIEWER, [Permission.PUBLIC, Permission.READ]),
+        (Role.OPERATOR, [Permission.PUBLIC, Permission.READ, Permission.OPERATE]),
+        (Role.ADMIN, list(Permission)),
     ],
 )
 def test_each_role_may_do_what_it_may_and_nothing_else(role: Role, may: list[Permission]) -> None:

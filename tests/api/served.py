@@ -1,4 +1,4 @@
-"""A real server process over a project, and requests to it as a program sends them."""
+"""A real server process over a project, and requests to it as its page sends them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.acceptance.flow import Flow
 
 
 class Served:
-    """`dataflow serve` on a free port of this machine; `client` sends its token."""
+    """`dataflow serve` on a free port of this machine; `client` has opened the link that it printed."""
 
     def __init__(self, flow: Flow, *words: str) -> None:
         self.flow = flow
@@ -28,9 +28,11 @@ class Served:
         parts = urlsplit(self.url)
         self.base = f"{parts.scheme}://{parts.netloc}"
         self.host = parts.netloc
-        self.token = parse_qs(parts.query)["token"][0]
-        bearer = {"Authorization": f"Bearer {self.token}"}
-        self.client = httpx.Client(base_url=self.base, headers=bearer, timeout=120)
+        self.token = parse_qs(parts.query).get("token", [""])[0]
+        own = {"Sec-Fetch-Site": "same-origin"}
+        self.client = httpx.Client(base_url=self.base, headers=own, timeout=120)
+        if self.token:
+            self.client.get(self.url)
         self.anonymous = httpx.Client(base_url=self.base, timeout=120)
 
     def __enter__(self) -> Served:

@@ -169,9 +169,10 @@ def test_an_invalidation_is_previewed_and_then_applied(served: Served) -> None:
     served.flow.runjob("--drain", "./loadbob.sh")
     shown = served.post("/datasets/bobin/invalidate", dataids=["1.0"], preview=True)
     assert served.flow.json("invalidate", "bobin", "1.0", "--dry-run") == {
-        name: shown[name] for name in ("dataset", "dataids", "affected", "running", "jobs")
+        name: shown[name]
+        for name in ("dataset", "dataids", "affected", "running", "done_without_output", "jobs")
     }
-    assert shown["counts"] == {"dataids": 1, "affected": 2, "running": 0}
+    assert shown["counts"] == {"dataids": 1, "affected": 2, "running": 0, "done_without_output": 0}
     assert state_of(served, "1.0") == "READY"
     assert served.send("/datasets/bobin/invalidate", dataids=["1.0"], expect=3).status_code == 409
     done = served.post("/datasets/bobin/invalidate", dataids=["1.0"], expect=2, why="wrong currency")

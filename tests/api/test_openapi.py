@@ -11,11 +11,11 @@ import jsonschema_rs
 import pytest
 from starlette.routing import Route as Mounted
 
-from dataflow.api.admission import Permission
 from dataflow.api.application import Endpoint
 from dataflow.api.openapi import make_document
 from dataflow.api.route import Route
 from dataflow.api.table import ROUTES
+from dataflow.model.principal import Permission
 from tests.api.served import Served
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +29,8 @@ expected-statuses = [200, 404, 409, 422]
 
 def test_the_document_is_that_of_the_table(sqlite_served: Served) -> None:
     found = sqlite_served.get("/openapi.json")
-    assert found == make_document(ROUTES, found["info"]["version"])
+    (cookie,) = sqlite_served.client.cookies
+    assert found == make_document(ROUTES, found["info"]["version"], cookie)
     shown = {(method.upper(), path) for path, item in found["paths"].items() for method in item}
     assert shown == {(route.method, route.path) for route in ROUTES}
     assert found["openapi"] == "3.1.0"
@@ -65,10 +66,10 @@ def test_a_route_cannot_be_made_without_a_permission() -> None:
 
 
 def test_the_application_mounts_nothing_but_the_table(sqlite_served: Served) -> None:
-    from dataflow.api.application import Gate, Service, make_application
+    from dataflow.api.application import Entrance, Service, make_application
 
     made = make_application(Service.__new__(Service), ROUTES)
-    assert isinstance(made, Gate)
+    assert isinstance(made, Entrance)
     mounted = made.inner.routes
     assert all(isinstance(each, Mounted) and isinstance(each.endpoint, Endpoint) for each in mounted)
     assert len(mounted) == len(ROUTES)
@@ -78,13 +79,14 @@ def test_the_application_mounts_nothing_but_the_table(sqlite_served: Served) -> 
 def test_schemathesis_finds_nothing(served: Served, tmp_path: Path) -> None:
     served.flow.script("loadbob.sh", "exit 1")
     served.flow.runjob("--drain", "./loadbob.sh", code=None)
+    token = served.flow.dataflow("token", "create", "tester", "--role", "admin").stdout.split()[-1]
     config = tmp_path / "schemathesis.toml"
     config.write_text(CONFIG)
     done = subprocess.run(
         [
             *(sys.executable, "-m", "schemathesis.cli", "--config-file", str(config), "run"),
             f"{served.base}/api/v1/openapi.json",
-            *("-H", f"Authorization: Bearer {served.token}", "--exclude-path", "/api/v1/events"),
+            *("-H", f"Authorization: Bearer {token}", "--exclude-path", "/api/v1/events"),
             *("--phases", "coverage,fuzzing", "--max-examples", "15", "--generation-deterministic"),
             *("--no-color", "--request-timeout", "60"),
         ],

@@ -8,12 +8,15 @@ import httpx
 import pytest
 
 from dataflow import errors
-from dataflow.api.admission import Permission, StartToken
+from dataflow.access.gate import Gate
+from dataflow.access.tokens import create_token
 from dataflow.api.application import Service, make_application
 from dataflow.api.problems import split_hint
 from dataflow.api.project import Project
 from dataflow.api.route import Call, Route
+from dataflow.config.server import ServerSettings
 from dataflow.config.settings import load_config
+from dataflow.model.principal import Permission, Role
 from dataflow.secrets.known import KnownSecrets
 from dataflow.store.opener import open_store
 
@@ -33,17 +36,17 @@ def ask(path: str, url: str, folder: str) -> httpx.Response:
     config = load_config(folder, {}, url)
     store = open_store(url, config.actor)
     project = Project(config, {}, "1", store, lambda: "", KnownSecrets(SECRET))
-    admission = StartToken("eve", 80)
+    token = create_token(store, "tester", Role.ADMIN, 3600).token
     routes = [
         Route("GET", "/bug", Permission.READ, "", fail, {}),
         Route("GET", "/refusal", Permission.READ, "", refuse, {}),
         Route("POST", "/admin", Permission.ADMINISTER, "", refuse, {}),
     ]
-    service = Service(project, admission)
+    service = Service(project, Gate(ServerSettings(), "eve"))
     transport = httpx.ASGITransport(app=make_application(service, routes))
 
     async def send() -> httpx.Response:
-        headers = {"Authorization": f"Bearer {admission.token}"}
+        headers = {"Authorization": f"Bearer {token}"}
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             return await client.get(path, headers=headers)
 

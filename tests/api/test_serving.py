@@ -46,7 +46,7 @@ def test_a_port_in_use_is_named(sqlite_flow: Flow) -> None:
 def test_an_address_that_others_reach_is_refused_with_the_reason(sqlite_flow: Flow, host: str) -> None:
     done = sqlite_flow.dataflow("serve", "--port", "0", "--host", host, check=False)
     assert done.returncode == 78
-    assert "without a login" in done.stderr
+    assert "there is no login" in done.stderr
 
 
 def test_a_missing_store_is_not_created(sqlite_flow: Flow) -> None:

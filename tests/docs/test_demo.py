@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.docs.pages import ROOT
@@ -43,6 +44,20 @@ def run_demo(project: Project, exit_code: int, env: dict[str, str] | None = None
     )
     assert done.returncode == exit_code, done.stdout
     return done.stdout
+
+
+def check_page(project: Project) -> None:
+    """`dataflow up` serves the page of what the demo left."""
+    env = {"DATAFLOW_LISTEN": "127.0.0.1:0", "JAVA_HOME": str(project.path / "nowhere")}
+    process = project.start("dataflow", "up", env=env, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    try:
+        said = next(line for line in process.stderr if line.startswith("Page: "))
+        with httpx.Client(follow_redirects=True, timeout=60) as client:
+            assert "INVALID" in client.get(said.split()[1]).text
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
 
 
 @pytest.mark.full
@@ -115,6 +130,8 @@ def test_without_java_it_passes_and_says_in_a_sentence_what_it_skipped_and_what_
         r"^Skipped: pipelines on Spark. No Java found .*apt-get install openjdk-17", output, re.MULTILINE
     )
     assert "dataflow pipeline list" not in output
+    assert "dataflow up, and open the URL that it prints.\n" in output
+    check_page(project)
 
 
 def test_it_does_not_delete_a_folder_that_it_did_not_make(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ A face that serves HTTP needs these, and nothing else from here:
 
     gate = open_gate(settings, config.actor, environ, get_passphrase)   at start; ConfigError if unsafe
     print(gate.start_link)                                              to open in a browser
-    visit = gate.admit(store, facts_of(method, scheme, peer, headers))  each request, before its route
+    visit = gate.check(facts_of(method, scheme, peer, headers))         each request, before its route
+    visit = gate.identify(visit, lend)                                  each that is not for everybody
     principal = visit.require(Permission.OPERATE)                       each route, by its permission
     Store(database, principal.actor)                                    changes are journalled in this name
     entry = gate.start(visit, token, next)                              GET /start?token=…

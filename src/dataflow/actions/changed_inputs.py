@@ -56,7 +56,7 @@ def list_withdrawn(case: WorkCase, run_id: int, datasets: set[str]) -> list[str]
     return [*(f"{name} was withdrawn" for name in names[:SHOWN]), *more]
 
 
-def _cause_of(pins: list[ChangedPin]) -> str:
+def _cause_of(pins: list[PinnedChunk]) -> str:
     return _listed([_changed(pin) for pin in pins if not pin.stale or pin.version > pin.read_version])
 
 

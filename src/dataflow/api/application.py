@@ -1,4 +1,4 @@
-"""The ASGI application: a table of routes behind one gate. Whatever has no permission is not answered."""
+"""The ASGI application: a table of routes behind the gate. Whatever has no permission is not answered."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -18,7 +18,8 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route as Mounted
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dataflow.api.admission import TOKEN_PARAMETER, Admission, Permission, Principal, RequestFacts
+from dataflow.access.gate import Gate, Visit
+from dataflow.access.request_facts import RequestFacts, facts_of
 from dataflow.api.events import Events
 from dataflow.api.fields import Body, read_parameters
 from dataflow.api.idempotency import answer_with_key
@@ -35,12 +36,14 @@ from dataflow.api.problems import (
 from dataflow.api.project import Project
 from dataflow.api.route import Call, Route
 from dataflow.api.store_pool import StorePool
-from dataflow.errors import BadInput, DataFlowError, Forbidden, StoreUnreachable, Unauthenticated
+from dataflow.errors import BadInput, DataFlowError, StoreUnreachable, Unauthenticated
+from dataflow.model.principal import Permission
 from dataflow.model.record import replace
 
 MOST_BYTES = 1 << 20
-PAGELESS = ("/api/", "/healthz", "/readyz", "/metrics")
-"""Paths that programs ask for: their errors are JSON."""
+HEALTH_PATHS = frozenset({"/healthz", "/readyz"})
+"""For monitors, which come by any name of this machine: exactly these paths pass the gate unchecked."""
+LOGIN_PATH = "/login"
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data:; connect-src 'self'; font-src 'self'; manifest-src 'self'; form-action 'self'; "
@@ -62,21 +65,27 @@ ShowProblem = Callable[[Problem, str], Response]
 class Service:
     """What all requests of a server share."""
 
-    def __init__(
-        self, project: Project, admission: Admission, show_problem: ShowProblem | None = None
-    ) -> None:
+    def __init__(self, project: Project, gate: Gate, show_problem: ShowProblem | None = None) -> None:
         self.project = project
-        self.admission = admission
+        self.gate = gate
         self.show_problem = show_problem
         self.pool = StorePool(project.store)
         self.events = Events(self.pool)
 
     def answer_problem(self, problem: Problem, scope: Scope) -> Response:
-        """Return an error as a response: JSON to programs, a page to people."""
+        """Return an error as a response: JSON to programs, to people a page or the login."""
         request_id = scope["dataflow.request_id"]
-        if self.show_problem is None or scope["path"].startswith(PAGELESS):
+        if self.show_problem is None or _is_for_programs(scope):
             return JsonResponse(problem.as_json(request_id), problem.status, dict(problem.headers))
+        if problem.status == Unauthenticated.http_status:
+            return RedirectResponse(f"{LOGIN_PATH}?next={quote(_page_of(scope), safe='')}", 303)
         return self.show_problem(problem, request_id)
+
+    async def identify(self, scope: Scope) -> Visit:
+        """Return a checked request with who sent it."""
+        return await run_in_threadpool(
+            self.gate.identify, scope["dataflow.visit"], lambda: self.pool.lend("gate")
+        )
 
     def close(self) -> None:
         """End the streams and close the connections."""
@@ -91,12 +100,13 @@ def make_application(service: Service, routes: Sequence[Route]) -> ASGIApp:
     ]
     handlers: Any = {HTTPException: _refuse_path}
     inner = Starlette(routes=mounted, exception_handlers=handlers)
+    inner.router.redirect_slashes = False  # it would tell everybody which paths exist
     inner.state.service = service
-    return Gate(service, inner)
+    return Entrance(service, inner)
 
 
-class Gate:
-    """Stands before every route: says who sends the request, and adds headers to every answer."""
+class Entrance:
+    """Stands before every route: has the gate check the request, and adds headers to every answer."""
 
     def __init__(self, service: Service, inner: Starlette) -> None:
         self._service = service
@@ -122,29 +132,15 @@ class Gate:
                 ]
             await send(message)
 
-        request = Request(scope)
-        try:
-            answer = self._admit(scope, request)
-        except DataFlowError as error:
-            answer = self._service.answer_problem(problem_of(error), scope)
-        await (answer or self.inner)(scope, receive, send_with_headers)
-
-    def _admit(self, scope: Scope, request: Request) -> Response | None:
-        """Note who sends the request; a token in the URL becomes a cookie and leaves the URL."""
-        token = request.query_params.get(TOKEN_PARAMETER, "")
-        headers = {name.lower(): value for name, value in request.headers.items()}
-        facts = RequestFacts(request.method, headers, request.cookies, token)
-        admission = self._service.admission
-        if token and request.method == "GET":
-            cookie = admission.exchange(facts)
-            rest = [
-                (name, value) for name, value in request.query_params.multi_items() if name != TOKEN_PARAMETER
-            ]
-            path = "/" + request.url.path.lstrip("/")  # "//host" would be another site
-            target = f"{path}?{urlencode(rest)}" if rest else path
-            return RedirectResponse(target, 303, {"Set-Cookie": cookie})
-        scope["dataflow.principal"] = admission.authenticate(facts)
-        return None
+        facts = _facts_of(scope)
+        scope["dataflow.visit"] = Visit(facts, None)
+        answer: ASGIApp = self.inner
+        if scope["path"] not in HEALTH_PATHS:
+            try:
+                scope["dataflow.visit"] = self._service.gate.check(facts)
+            except DataFlowError as error:
+                answer = self._service.answer_problem(problem_of(error), scope)
+        await answer(scope, receive, send_with_headers)
 
 
 class Endpoint:
@@ -174,17 +170,23 @@ class Endpoint:
         return replace(problem, message=redact(problem.message), hint=redact(problem.hint))
 
     async def _answer(self, request: Request) -> Response:
-        principal = require(request.scope["dataflow.principal"], self.route.permission)
+        visit: Visit = request.scope["dataflow.visit"]
+        if self.route.permission is not Permission.PUBLIC:
+            visit = await self._service.identify(request.scope)
+            visit.require(self.route.permission)
         path = {field.name: field.parse(request.path_params[field.name]) for field in self.route.path_fields}
         query = self._read_query(request.query_params.multi_items())
         if self.route.is_stream:
             return self._stream()
         body = {} if self.route.body is None else await self._read_body(request, self.route.body)
-        parts = (principal, path, query, body)
+        parts = (visit, path, query, body)
         found = await run_in_threadpool(self._handle, parts, request.headers.get("idempotency-key"))
         return found if isinstance(found, Response) else JsonResponse(found)
 
     def _read_query(self, given: list[tuple[str, str]]) -> dict[str, Any]:
+        if self.route.ignores_unknown:
+            known = {field.name for field in self.route.query}
+            given = [(name, value) for name, value in given if name in known]
         if self.route.is_page:  # forms send their empty fields too
             return Body(self.route.query).read_form(given)
         return read_parameters(self.route.query, given)
@@ -195,12 +197,12 @@ class Endpoint:
         return body.read(await read_json(request))
 
     def _handle(self, parts: tuple[Any, ...], key: str | None) -> Any:
-        principal, *given = parts
-        project, service = self._service.project, self._service
+        visit: Visit = parts[0]
+        service = self._service
         if not self.route.needs_store:
-            return self.route.handler(Call(project, project.store, principal, *given))
-        with service.pool.lend(principal.name) as store:
-            call = Call(project, store, principal, *given)
+            return self.route.handler(Call(service.project, service.gate, service.project.store, *parts))
+        with service.pool.lend(visit.principal.actor if visit.principal else "nobody") as store:
+            call = Call(service.project, service.gate, store, *parts)
             if key is None or not self.route.is_bulk:
                 return self.route.handler(call)
             return answer_with_key(self.route, call, key)
@@ -219,20 +221,6 @@ class JsonResponse(Response):
 
     def render(self, content: Any) -> bytes:
         return json.dumps(content, ensure_ascii=False, default=str, allow_nan=False).encode()
-
-
-def require(principal: Principal | None, needed: Permission) -> Principal:
-    """Return who sends the request, if they may; a public route is for everybody."""
-    if needed is Permission.PUBLIC:
-        return principal or Principal("nobody", Permission.PUBLIC)
-    if principal is None:
-        raise Unauthenticated(
-            "Who you are is not known. Open the URL that dataflow serve printed, or send its token: "
-            "Authorization: Bearer TOKEN"
-        )
-    if not principal.may(needed):
-        raise Forbidden(f"{principal.name} may {principal.permission} only; this needs {needed}.")
-    return principal
 
 
 async def read_bytes(request: Request) -> bytes:
@@ -259,6 +247,28 @@ async def read_json(request: Request) -> Any:
         raise BadInput("The body is not valid JSON.") from None
 
 
+def _facts_of(scope: Scope) -> RequestFacts:
+    """Return what a request says about itself; a header that it has twice is joined, as HTTP has it."""
+    headers: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        joint = "; " if key == "cookie" else ", "
+        headers[key] = f"{headers[key]}{joint}{text}" if key in headers else text
+    address = scope["client"][0] if scope.get("client") else ""
+    return facts_of(scope["method"], scope["scheme"], address, headers)
+
+
+def _is_for_programs(scope: Scope) -> bool:
+    return scope["path"] in HEALTH_PATHS or f"{scope['path']}/".startswith("/api/")
+
+
+def _page_of(scope: Scope) -> str:
+    """Return the page to go back to after a login; of a form that was sent, the form."""
+    path = quote(scope["path"])
+    query = scope["query_string"].decode("latin-1") if scope["method"] == "GET" else ""
+    return f"{path}?{query}" if query else path
+
+
 def _report(request_id: str, text: str) -> None:
     print(f"dataflow: request {request_id} failed\n{text.rstrip()}", file=sys.stderr, flush=True)
 
@@ -266,11 +276,10 @@ def _report(request_id: str, text: str) -> None:
 async def _refuse_path(request: Request, error: HTTPException) -> Response:
     """Answer a path or a method that no route has, to those who may know."""
     service: Service = request.app.state.service
-    if request.scope["dataflow.principal"] is None:
-        try:
-            require(None, Permission.READ)
-        except Unauthenticated as unknown:
-            return service.answer_problem(problem_of(unknown), request.scope)
+    try:
+        (await service.identify(request.scope)).require(Permission.READ)
+    except DataFlowError as refusal:
+        return service.answer_problem(problem_of(refusal), request.scope)
     if error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "")
         return service.answer_problem(wrong_method(request.method, allowed), request.scope)

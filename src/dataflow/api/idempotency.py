@@ -20,7 +20,7 @@ def answer_with_key(route: Route, call: Call, key: str) -> Any:
     if len(key) > LONGEST_KEY or not re.fullmatch(KEY_PATTERN, key):
         raise BadInput(f"An Idempotency-Key has 1 to {LONGEST_KEY} characters of ASCII, without spaces.")
     request = json.dumps([route.operation, dict(call.path), dict(call.body)], sort_keys=True)
-    token = "api-" + _digest(f"{call.principal.name}\n{key}")
+    token = "api-" + _digest(f"{call.principal.actor}\n{key}")
     return answer_once(call.store, token, _digest(request), lambda: route.handler(call))
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dataflow.api.admission import Permission
 from dataflow.api.fields import Field
 from dataflow.api.idempotency import KEY_PATTERN, LONGEST_KEY
 from dataflow.api.route import Route
 from dataflow.api.shapes import shape, texts
+from dataflow.model.principal import Permission
 
 PROBLEM = shape(texts("code message hint request_id"))
 ERROR = {"$ref": "#/components/responses/Error"}
@@ -21,8 +21,8 @@ KEY = {
 }
 
 
-def make_document(routes: Sequence[Route], version: str) -> dict[str, Any]:
-    """Return the document of these routes."""
+def make_document(routes: Sequence[Route], version: str, cookie: str) -> dict[str, Any]:
+    """Return the document of these routes; `cookie` is the name of the one that a session has."""
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
@@ -46,8 +46,18 @@ def make_document(routes: Sequence[Route], version: str) -> dict[str, Any]:
                 }
             },
             "securitySchemes": {
-                "token": {"type": "http", "scheme": "bearer"},
-                "cookie": {"type": "apiKey", "in": "cookie", "name": "dataflow"},
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "bearerFormat": "dft_…",
+                    "description": "An API token: dataflow token create NAME",
+                },
+                "cookie": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": cookie,
+                    "description": "The session of somebody who has logged in on the page.",
+                },
             },
         },
     }

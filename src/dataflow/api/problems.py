@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from dataflow.errors import BadInput, DataFlowError, UnknownName, UsageError
+from dataflow.errors import BadInput, DataFlowError, Throttled, UnknownName, UsageError
 from dataflow.model.record import record
 
 _HINT = re.compile(r"(?<=[.?;]) (?=[^.?]*(?:\bdataflow [a-z]|\bRunJob |\bDid you mean\b))")
@@ -42,6 +42,8 @@ def problem_of(error: DataFlowError) -> Problem:
     headers = {"WWW-Authenticate": "Bearer"} if error.http_status == 401 else {}
     if error.http_status == 503:
         headers = {"Retry-After": "2"}
+    if isinstance(error, Throttled):
+        headers = {"Retry-After": str(error.seconds)}
     return Problem(error.http_status, error.code, message, hint, headers)
 
 

@@ -10,8 +10,9 @@ from dataflow.api.fields import INTEGER, STRING, Body, Field
 from dataflow.model.record import record
 
 if TYPE_CHECKING:
-    from dataflow.api.admission import Permission, Principal
+    from dataflow.access.gate import Gate, Visit
     from dataflow.api.project import Project
+    from dataflow.model.principal import Permission, Principal
     from dataflow.store.store import Store
 
 PREFIX = "/api/v1"
@@ -32,11 +33,18 @@ class Call:
     """One request to one route, checked; `store` acts in the name of the principal."""
 
     project: Project
+    gate: Gate
     store: Store
-    principal: Principal
+    visit: Visit
     path: Mapping[str, Any]
     query: Mapping[str, Any]
     body: Mapping[str, Any]
+
+    @property
+    def principal(self) -> Principal:
+        """Who sends the request; a public route has nobody to ask for."""
+        assert self.visit.principal is not None
+        return self.visit.principal
 
 
 @record
@@ -58,6 +66,7 @@ class Route:
     needs_store: bool = True
     is_stream: bool = False  # answers with server-sent events
     media_type: str = "application/json"
+    ignores_unknown: bool = False  # parameters that somebody else adds to its URL
     is_page: bool = False  # for a browser: takes a form, and answers errors as pages; not in the document
 
     @property

@@ -11,13 +11,15 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from dataflow.api.admission import TOKEN_PARAMETER, StartToken, check_address
+from dataflow.access.gate import open_gate
+from dataflow.access.request_checks import check_listen
 from dataflow.api.application import Service, ShowProblem, make_application
 from dataflow.api.project import Project
 from dataflow.api.route import Route
 from dataflow.api.table import ROUTES
+from dataflow.config.server import ServerSettings
 from dataflow.errors import ConfigError, Conflict
-from dataflow.model.record import record
+from dataflow.model.record import record, replace
 
 ENDING_SECONDS = 5
 """Time for requests to end after a signal."""
@@ -52,39 +54,33 @@ class _Server(uvicorn.Server):
         self.handle_exit(number, None)  # a second Ctrl-C waits for no request
 
 
-def serve(
-    project: Project,
-    host: str,
-    port: int,
-    announce: Callable[[str], None],
-    pages: Pages,
-) -> None:
+def serve(project: Project, settings: ServerSettings, announce: Callable[[str], None], pages: Pages) -> None:
     """Serve a project until SIGINT or SIGTERM; `announce` receives the URL once requests are taken."""
-    listener = listen(check_address(host), port)
-    with listener:
-        port = listener.getsockname()[1]
-        admission = StartToken(project.config.actor, port)
-        project.secrets.add(admission.token)
-        service = Service(project, admission, pages.show_problem)
+    check_listen(settings)
+    with listen(settings.host, settings.port) as listener:
+        bound = replace(settings, port=listener.getsockname()[1])  # port 0 is any that is free
+        gate = open_gate(bound, project.config.actor, project.environ, project.passphrase)
+        project.secrets.add(*gate.secrets)
+        service = Service(project, gate, pages.show_problem)
         config = uvicorn.Config(
             make_application(service, (*ROUTES, *pages.routes)),
             log_config=None,
             access_log=False,
             lifespan="off",
             server_header=False,
-            proxy_headers=False,
+            proxy_headers=False,  # the gate follows proxies, by trusted_proxies
             timeout_graceful_shutdown=ENDING_SECONDS,
         )
-        shown = f"[{host}]" if ":" in host else host
-        announce(f"http://{shown}:{port}/?{TOKEN_PARAMETER}={admission.token}")
+        announce(gate.start_link)
         try:
             asyncio.run(_Server(config, service).serve(sockets=[listener]))
         finally:
             service.close()
 
 
-def listen(address: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """Return a socket that takes connections; Conflict if another process has the port."""
+    address = "127.0.0.1" if host == "localhost" else host
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         listener = socket.create_server((address, port), family=family, backlog=128)

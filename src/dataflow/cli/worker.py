@@ -46,6 +46,9 @@ def add_parser(commands: Commands) -> None:
             parser.add_argument("--until-idle", action="store_true", help=help_text)
             help_text = "print only warnings and errors"
             parser.add_argument("-q", "--quiet", action="store_true", help=help_text)
+        else:
+            help_text = "serve no page"
+            parser.add_argument("--no-page", action="store_true", help=help_text)
         help_text = "stop an unused Spark session after this time (default: 10m)"
         parser.add_argument("--spark-idle", default="10m", metavar="DURATION", help=help_text)
     commands.add("workers", workers, "wide", "json")
@@ -63,12 +66,25 @@ def worker(args: argparse.Namespace, context: Context) -> int:
 
 
 def up(args: argparse.Namespace, context: Context) -> int:
-    """Runs a worker in the foreground; on a terminal, with a live view of what it does."""
+    """Runs a worker in the foreground and serves the page; on a terminal, it shows what the worker does."""
+    args.until_idle = args.quiet = False
+    request = _make_request(args, context)
+    if args.no_page:
+        return _work_in_foreground(request, context)
+    from dataflow.cli.page import Page
+
+    page = Page(args.store, context)
+    try:
+        page.announce()
+        return _work_in_foreground(request, context)
+    finally:
+        page.close()
+
+
+def _work_in_foreground(request: WorkerRequest, context: Context) -> int:
     from dataflow.runjob.output import Terminal
     from dataflow.service.session import run_worker
 
-    args.until_idle = args.quiet = False
-    request = _make_request(args, context)
     if not sys.stderr.isatty():
         return run_worker(request, context, Terminal(2))
     from dataflow.cli.live_view import LiveView  # start-up: rich is slow

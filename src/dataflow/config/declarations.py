@@ -84,7 +84,7 @@ class Declarations:
         self.checks: dict[str, tuple[str, ...]] = {}
         self.environments: dict[str, dict[str, str]] = {}
         self.commands: dict[str, tuple[str, ...]] = {}
-        self.channel_variables: tuple[str, ...] = ()
+        self.secret_variables: tuple[str, ...] = ()
         self.connection_variables: tuple[str, ...] = ()
 
 
@@ -113,14 +113,15 @@ def read_project_file(path: str, problems: Problems) -> tuple[dict[str, str], De
     """Return the settings and declarations of a project file and note all problems."""
     document = load_toml(path, problems)
     declared = read_tables(path, document, problems)
-    declared.channel_variables = _list_named_variables(document.get("notify"))
+    tables = (document.get("notify"), document.get("server"))
+    declared.secret_variables = tuple(name for table in tables for name in _list_named_variables(table))
     declared.connection_variables = _list_named_variables(document.get("connection"))
     given = {key: document[key] for key in SETTINGS if key in document}
     return _read_values(f"{path}: ", given, dict.fromkeys(SETTINGS, fields.read_name), problems), declared
 
 
 def _list_named_variables(tables: object) -> tuple[str, ...]:
-    """Return the variables that channels or connections read secrets from; others check these tables."""
+    """Return the variables that channels, connections or the login read secrets from; others check them."""
     return tuple(
         value
         for table in (tables.values() if isinstance(tables, dict) else ())

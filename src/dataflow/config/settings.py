@@ -44,7 +44,7 @@ class Config:
     environments: Mapping[str, Mapping[str, str]] = MappingProxyType({})  # job to variables set only here
     is_outside: bool = False  # neither a project nor a store was found or named
     commands: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # job to its command on this machine
-    channel_variables: tuple[str, ...] = ()  # hold secrets of notification channels
+    secret_variables: tuple[str, ...] = ()  # hold secrets of notification channels and of the login
     connection_variables: tuple[str, ...] = ()  # hold passwords of connections
 
     _hidden = ("passkey", "store_password", "store_password_record", "environments")
@@ -76,7 +76,7 @@ class Sources:
         self.checks: dict[str, tuple[str, ...]] = {}
         self.environments: dict[str, dict[str, str]] = {}
         self.commands: dict[str, tuple[str, ...]] = {}
-        self.channel_variables: tuple[str, ...] = ()
+        self.secret_variables: tuple[str, ...] = ()
         self.connection_variables: tuple[str, ...] = ()
         if find_file(self.project_dir, PROJECT_FILE):
             # start-up: a project without the file does not load the TOML reader
@@ -85,7 +85,7 @@ class Sources:
             self._declared, declared = read_project_file(self._toml_path, problems)
             self.checks, self.environments = declared.checks, declared.environments
             self.commands = declared.commands
-            self.channel_variables = declared.channel_variables
+            self.secret_variables = declared.secret_variables
             self.connection_variables = declared.connection_variables
 
     def find(self, name: str) -> Setting | None:
@@ -154,7 +154,7 @@ def load_config(cwd: str, environ: Mapping[str, str], store: str | None = None) 
         environments=sources.environments,
         is_outside=sources.is_outside and given is None,
         commands=sources.commands,
-        channel_variables=sources.channel_variables,
+        secret_variables=sources.secret_variables,
         connection_variables=sources.connection_variables,
     )
 

@@ -11,6 +11,7 @@ from dataflow.model.record import record
 class Permission(StrEnum):
     """What a route or command needs."""
 
+    PUBLIC = "public"  # nobody has to say who they are
     READ = "read"  # see everything except secrets
     OPERATE = "operate"  # change the state of data and work: ready, resubmit, hold, cancel, invalidate …
     ADMINISTER = "administer"  # users and API tokens
@@ -25,8 +26,8 @@ class Role(StrEnum):
 
 
 PERMISSIONS: dict[Role, frozenset[Permission]] = {
-    Role.VIEWER: frozenset({Permission.READ}),
-    Role.OPERATOR: frozenset({Permission.READ, Permission.OPERATE}),
+    Role.VIEWER: frozenset({Permission.PUBLIC, Permission.READ}),
+    Role.OPERATOR: frozenset({Permission.PUBLIC, Permission.READ, Permission.OPERATE}),
     Role.ADMIN: frozenset(Permission),
 }
 

@@ -99,7 +99,8 @@ def own_secrets(environ: Mapping[str, str], config: Config) -> dict[str, str]:
 
     They include what an outer RunJob gave its run, which runs started inside it must not see.
     """
-    names = ["PASSKEY", *environ.get(SECRET_NAMES, "").split(","), *config.channel_variables]
+    names = ["PASSKEY", "AUTHBROKER_CLIENT_SECRET", *config.secret_variables]
+    names += environ.get(SECRET_NAMES, "").split(",")
     if not config.store_url.startswith("sqlite:"):
         names.append("PGPASSWORD")
     found = {name: environ[name] for name in names if environ.get(name)}

@@ -8,8 +8,8 @@ from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from dataflow.api.admission import Permission
 from dataflow.api.route import Call
+from dataflow.model.principal import Permission, PrincipalKind
 from dataflow.model.wording import counted
 from dataflow.web.static_files import url_of
 from dataflow.web.statuses import STATUSES, mark_of
@@ -105,7 +105,9 @@ def render(template: str, call: Call, shown: dict[str, Any]) -> str:
     return _ENVIRONMENT.get_template(f"{template}.html").render(
         project=call.project.config.project_dir,
         environment=call.project.config.environment,
-        person=call.principal.name,
+        person=call.principal.actor,
+        role=call.principal.role,
+        may_log_out=call.principal.kind is not PrincipalKind.TOKEN,
         may_operate=call.principal.may(Permission.OPERATE),
         **shown,
     )

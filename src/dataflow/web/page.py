@@ -7,9 +7,9 @@ from typing import Any
 
 from starlette.responses import HTMLResponse, Response
 
-from dataflow.api.admission import Permission
 from dataflow.api.fields import Field
 from dataflow.api.route import Call, Route
+from dataflow.model.principal import Permission
 from dataflow.model.record import record
 from dataflow.web.html import render
 

@@ -8,7 +8,18 @@ from dataflow.api.problems import Problem
 from dataflow.api.server import Pages
 from dataflow.web import action_forms, static_files
 from dataflow.web.html import render_alone
-from dataflow.web.screens import chunks, datasets, jobs, lineage, now, operations, pipelines, runs, search
+from dataflow.web.screens import (
+    chunks,
+    datasets,
+    jobs,
+    lineage,
+    logins,
+    now,
+    operations,
+    pipelines,
+    runs,
+    search,
+)
 
 
 def show_problem(problem: Problem, request_id: str) -> Response:
@@ -20,6 +31,7 @@ def show_problem(problem: Problem, request_id: str) -> Response:
 PAGES = Pages(
     (
         *static_files.ROUTES,
+        *logins.ROUTES,
         *now.ROUTES,
         *datasets.ROUTES,
         *chunks.ROUTES,

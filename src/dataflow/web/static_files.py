@@ -8,9 +8,9 @@ from importlib.resources import files
 
 from starlette.responses import Response
 
-from dataflow.api.admission import Permission
 from dataflow.api.route import Call, Route
 from dataflow.errors import UnknownName
+from dataflow.model.principal import Permission
 
 KINDS = {"style.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.actions.attention import get_attention
-from dataflow.api.admission import Permission
 from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.shapes import many, shape, texts
+from dataflow.model.principal import Permission
 from dataflow.model.record import as_tree
 
 ITEM = shape(

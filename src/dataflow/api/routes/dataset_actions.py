@@ -10,7 +10,6 @@ from dataflow.actions.invalidate import WrongData, find_wrong, find_wrong_betwee
 from dataflow.actions.make_ready import Publication, make_ready, withdraw
 from dataflow.actions.names import get_dataset
 from dataflow.actions.versions import roll_back
-from dataflow.api.admission import Permission
 from dataflow.api.bulk import (
     RESULT,
     SAMPLE,
@@ -28,6 +27,7 @@ from dataflow.api.routes.datasets import ONE_DATAID
 from dataflow.api.shapes import many, shape, spell
 from dataflow.model.dataid import canonical_dataid, dataid_range
 from dataflow.model.grain import Grain
+from dataflow.model.principal import Permission
 from dataflow.model.record import as_dict
 
 MOST_SHOWN = 1000

@@ -15,12 +15,12 @@ from dataflow.actions.descriptions import (
 from dataflow.actions.lineage import BOTH, DOWN, UP, trace_all, trace_chunk, trace_dataset
 from dataflow.actions.names import get_dataset
 from dataflow.actions.versions import list_versions
-from dataflow.api.admission import Permission
 from dataflow.api.fields import INTEGER, STRING, Field
 from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.shapes import many, nullable, shape, spell, texts
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
+from dataflow.model.principal import Permission
 from dataflow.model.status import Status
 
 DATAID = Field("dataid", STRING, "dataid of the chunk or work", least=1)

@@ -6,11 +6,11 @@ from typing import Any
 
 from dataflow.actions.chunk_list import MOST_CHUNKS, get_chunk_page
 from dataflow.actions.grid import Zoom, get_grid
-from dataflow.api.admission import Permission
 from dataflow.api.fields import INTEGER, STRING, Field
 from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.routes.datasets import CHUNK, FROM, TO
 from dataflow.api.shapes import many, shape, texts
+from dataflow.model.principal import Permission
 from dataflow.model.record import as_tree
 from dataflow.model.status import Status
 

@@ -9,7 +9,6 @@ from typing import Any
 from dataflow.actions.control import LARGEST, scale
 from dataflow.actions.interventions import MARKS, accept, hold, mark, release, resubmit
 from dataflow.actions.selection import Selection, batches_of_work, count_selected, refuse_running
-from dataflow.api.admission import Permission
 from dataflow.api.bulk import (
     RESULT,
     SAMPLE,
@@ -25,6 +24,7 @@ from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.routes.datasets import ONE_DATAID
 from dataflow.api.routes.jobs import get_job
 from dataflow.api.shapes import shape
+from dataflow.model.principal import Permission
 from dataflow.model.records import Plan
 from dataflow.model.status import WorkState
 

@@ -9,11 +9,11 @@ from dataflow.actions.names import get_registered, get_work
 from dataflow.actions.status import COUNTED, get_status
 from dataflow.actions.status_description import describe_status, list_lost, list_undefined
 from dataflow.actions.why import why
-from dataflow.api.admission import Permission
 from dataflow.api.fields import INTEGER, Field
 from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.routes.datasets import DATAID, ONE_DATAID
 from dataflow.api.shapes import many, nullable, shape, spell, texts
+from dataflow.model.principal import Permission
 from dataflow.model.records import Plan
 from dataflow.model.status import WorkState
 

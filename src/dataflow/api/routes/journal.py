@@ -12,12 +12,12 @@ from starlette.responses import Response
 
 from dataflow.actions.descriptions import describe_line
 from dataflow.actions.names import get_dataset, get_plan, get_run
-from dataflow.api.admission import Permission
 from dataflow.api.fields import INTEGER, STRING, Field
 from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.routes.datasets import DATAID, MOST_ROWS
 from dataflow.api.routes.runs import JOB
 from dataflow.api.shapes import many, shape, texts
+from dataflow.model.principal import Permission
 
 DATASET = Field("dataset", STRING, "only of this dataset", least=1)
 RUN_ID = Field("run_id", INTEGER, "only of this run", default=0)

@@ -16,11 +16,11 @@ from dataflow.actions.run_log import (
     read_log,
     search_log,
 )
-from dataflow.api.admission import Permission
 from dataflow.api.fields import INTEGER, STRING, Field
 from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.shapes import many, shape
 from dataflow.errors import UnknownName
+from dataflow.model.principal import Permission
 from dataflow.model.record import as_tree
 
 OFFSET = Field("offset", INTEGER, "first byte; without it, the last lines")

@@ -9,11 +9,11 @@ from dataflow.actions import incidents
 from dataflow.actions.control import list_pools, pause_all, resume_all
 from dataflow.actions.descriptions import describe_incident, describe_pool, describe_worker
 from dataflow.actions.workers import list_live
-from dataflow.api.admission import Permission
 from dataflow.api.bulk import WHY
 from dataflow.api.fields import BOOLEAN, Body, Field
 from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.shapes import many, shape, texts
+from dataflow.model.principal import Permission
 from dataflow.model.worker_rows import WorkerRow
 from dataflow.runjob.dead_workers import is_dead_here
 

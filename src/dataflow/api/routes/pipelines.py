@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.api.admission import Permission
 from dataflow.api.pipeline_questions import ask
 from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.routes.datasets import DATAID, LINEAGE
 from dataflow.api.shapes import many, nullable, shape, spell, texts
+from dataflow.model.principal import Permission
 
 PIPELINE = shape(texts("pipeline kind dataset target schedule note") | {"start": "text?", "end": "text?"})
 PIPELINES = shape(pipelines=many(PIPELINE), problems="texts")

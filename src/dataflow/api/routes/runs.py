@@ -8,13 +8,13 @@ from dataflow.actions.descriptions import describe_run, find_loss
 from dataflow.actions.interventions import cancel
 from dataflow.actions.names import find_plan, get_plan, get_run
 from dataflow.actions.run_context import get_run_context
-from dataflow.api.admission import Permission
 from dataflow.api.bulk import WHY
 from dataflow.api.fields import INTEGER, STRING, Body, Field
 from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.routes.datasets import DATAID, MOST_ROWS
 from dataflow.api.shapes import many, shape, texts
 from dataflow.model.job_dataid import job_dataid
+from dataflow.model.principal import Permission
 from dataflow.model.record import as_tree
 from dataflow.model.records import RunRow
 from dataflow.model.status import RunOutcome

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.api.admission import Permission
 from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.shapes import shape
+from dataflow.model.principal import Permission
 
 STATUS = shape(status="text")
 START = shape(name="text", version="text", openapi="text")
@@ -30,7 +30,7 @@ def show_openapi(call: Call) -> Any:
     from dataflow.api.openapi import make_document
     from dataflow.api.table import ROUTES as ALL
 
-    return make_document(ALL, call.project.version)
+    return make_document(ALL, call.project.version, call.gate.cookie_name(call.visit))
 
 
 def stream(_call: Call) -> Any:

@@ -8,10 +8,10 @@ from starlette.responses import Response
 
 from dataflow.actions.job_statistics import MOST_POINTS, get_job_statistics
 from dataflow.actions.metrics import Metric, Sample, list_metrics
-from dataflow.api.admission import Permission
 from dataflow.api.fields import INTEGER, Field
 from dataflow.api.route import PREFIX, Call, Route
 from dataflow.api.shapes import many, shape, texts
+from dataflow.model.principal import Permission
 from dataflow.model.record import as_tree
 
 TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8"

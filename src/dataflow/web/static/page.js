@@ -20,7 +20,7 @@ async function refresh() {
   try {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
     if (answer.status >= 500) { showConnection(false); setTimeout(follow, RETRY_MS); return; }
-    if (!answer.ok) { location.reload(); return; }
+    if (!answer.ok || answer.redirected) { location.reload(); return; } // redirected: the session has ended
     showConnection(true);
     const text = await answer.text();
     tookMs = performance.now() - startedMs;
