@@ -205,6 +205,18 @@ def test_datasets_say_whether_they_are_as_fresh_as_declared(visitor: Visitor) ->
     expect(row.filter(has_text="totals")).to_contain_text("nothing declared")
 
 
+def test_a_job_shows_its_progress_its_failures_by_reason_and_a_bar_for_each_result(visitor: Visitor) -> None:
+    page = visitor.open("/jobs/sum")
+    expect(page.get_by_role("progressbar", name="6 of 7 done")).to_be_visible()
+    failures = page.get_by_role("table").first.locator("tbody tr")
+    expect(failures).to_have_count(1)
+    expect(failures.first).to_contain_text("exited with 3")
+    bars = page.get_by_role("region", name="Seconds of the last results").get_by_role("link")
+    expect(bars).to_have_count(6)
+    bars.nth(2).click()
+    expect(page.get_by_role("heading", name="Run 4")).to_be_visible()  # run 3 has failed
+
+
 PIXEL = """async (image) => {
   const shown = await createImageBitmap(await (await fetch(image)).blob());
   const canvas = new OffscreenCanvas(shown.width, shown.height).getContext("2d");

@@ -15,6 +15,7 @@ from dataflow.api.routes import (
     pipelines,
     runs,
     server,
+    statistics,
 )
 
 ROUTES: tuple[Route, ...] = (
@@ -23,6 +24,7 @@ ROUTES: tuple[Route, ...] = (
     *dataset_actions.ROUTES,
     *grids.ROUTES,
     *jobs.ROUTES,
+    *statistics.ROUTES,
     *job_actions.ROUTES,
     *runs.ROUTES,
     *logs.ROUTES,

@@ -9,13 +9,16 @@ from dataflow.api.route import Call
 from dataflow.api.routes.jobs import explain, show_job, show_status
 from dataflow.api.routes.logs import show_log
 from dataflow.api.routes.runs import list_runs
+from dataflow.api.routes.statistics import show_statistics
 from dataflow.model.record import replace
 from dataflow.model.status import RunOutcome
 from dataflow.web.page import Page
+from dataflow.web.plot import make_plots
 from dataflow.web.screens.runs import with_seconds
 
 JOB = Field("job", STRING, "name of the job", required=True, least=1)
 DATAID = Field("dataid", STRING, "dataid of the work")
+POINTS = 100
 LAST_BYTES = 4096
 """Of the log of an attempt that did not succeed."""
 
@@ -26,15 +29,18 @@ def read_jobs(call: Call) -> dict[str, Any]:
 
 
 def read_job(call: Call) -> dict[str, Any]:
-    """One job: its declaration, its counts, why its next work is not running, and its last runs."""
+    """One job: declaration, progress, failures by reason, why its next work is not running, last runs."""
     name = call.path["job"]
     job = show_job(call)
     status = show_status(replace(call, query={"late_after_seconds": 3600}))
+    statistics = show_statistics(replace(call, query={"limit": POINTS}))
     recent = {"job": name, "dataid": None, "outcome": None, "limit": 20}
     return {
         "title": name,
         "job": job,
         "counts": next((one for one in status["jobs"] if one["job"] == name), None),
+        "statistics": statistics,
+        "plots": make_plots(statistics["points"]),
         "why": explain(replace(call, query={"dataid": None})),
         "runs": with_seconds(list_runs(replace(call, query=recent))),
     }
