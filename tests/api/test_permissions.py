@@ -160,3 +160,11 @@ def test_the_journal_names_who_acted(people: People) -> None:
     assert httpx.post(f"{people.served.base}/api/v1/jobs/loadbob/resume", json=why, headers=bearer).is_success
     lines = operator.get("/api/v1/journal?job=loadbob&limit=2").json()
     assert [line["actor"] for line in lines] == ["token:olaf-tool", "olaf"]
+
+
+def test_only_the_exact_paths_of_monitors_pass_the_checks(people: People) -> None:
+    evil = {"Host": "evil.example"}
+    for path in ("/healthz", "/readyz"):
+        assert people.nobody.get(path, headers=evil).status_code == 200
+    for path in ("/healthz/", "/healthz/x", "/readyzz", "/HEALTHZ", "/healthz/../jobs", "/%2e/healthz"):
+        assert people.nobody.get(path, headers=evil).status_code == 403, path
