@@ -17,7 +17,7 @@ from dataflow.model.record import pick
 POLL_SECONDS = 0.5
 """One short read this often, and none while nobody listens; pages do not ask the store themselves."""
 SPREAD_SECONDS = 0.2
-"""For each open page: those that are told of a change ask for themselves again, and not all at once."""
+"""For each open page: after a change they fetch themselves again, and must not all do so at once."""
 HEARTBEAT_SECONDS = 15.0
 MOST_STREAMS = 500
 LONGEST_QUEUE = 50
