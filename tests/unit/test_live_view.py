@@ -20,7 +20,7 @@ def show(state: Snapshot, width: int = 80) -> list[str]:
 
 def test_an_idle_worker_is_one_line() -> None:
     assert show(IDLE) == [
-        "3 jobs · 0 of 4 streams busy · 1,200 runs done, 2 failed · Ctrl-C to finish and stop"
+        "3 jobs · 0 of 4 streams busy · 1,200 runs done, 2 failed · Ctrl-C to stop"
     ]
 
 
