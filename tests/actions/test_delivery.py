@@ -307,7 +307,7 @@ def test_a_lost_worker_is_told_of_unless_the_channel_names_jobs_or_datasets(
     )
     assert (opened["host"], opened["job"], opened["dataset"], opened["chunks"]) == ("etl1", None, None, 1)
     assert opened["next"].startswith("dataflow workers; dataflow ack ")
-    assert recovered["text"].startswith("[prod] recovered: host etl1 (worker_lost, 1 worker) since 2")
+    assert recovered["text"].startswith("[prod] recovered: host etl1 (worker_lost, 1 worker); it began at 2")
 
 
 def test_deliverers_that_race_send_each_notification_once(world: World, tmp_path: Path) -> None:

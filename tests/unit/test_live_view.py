@@ -19,7 +19,9 @@ def show(state: Snapshot, width: int = 80) -> list[str]:
 
 
 def test_an_idle_worker_is_one_line() -> None:
-    assert show(IDLE) == ["3 jobs · 0 of 4 streams busy · 1,200 runs done, 2 failed · Ctrl-C to drain"]
+    assert show(IDLE) == [
+        "3 jobs · 0 of 4 streams busy · 1,200 runs done, 2 failed · Ctrl-C to stop"
+    ]
 
 
 def test_each_run_has_a_line_with_its_time() -> None:
@@ -39,4 +41,4 @@ def test_many_runs_do_not_fill_the_screen() -> None:
 
 def test_trouble_and_draining_are_shown() -> None:
     assert "waiting for the store: gone" in show(replace(IDLE, trouble="gone"))[-1]
-    assert "draining" in " ".join(show(replace(IDLE, is_draining=True)))
+    assert "stopping" in " ".join(show(replace(IDLE, is_draining=True)))

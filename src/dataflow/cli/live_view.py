@@ -74,7 +74,7 @@ def summarise(state: Snapshot) -> str:
     if state.trouble:
         return f"waiting for the store: {state.trouble}"
     busy = f"{len(state.doing)} of {counted(state.streams, 'stream')} busy"
-    end = "stopping (again: hand back)" if state.is_draining else "Ctrl-C to finish and stop"
+    end = "stopping (again: hand back)" if state.is_draining else "Ctrl-C to stop"
     jobs = counted(state.jobs, "job")
     return f"{jobs} · {busy} · {count_runs(state)} · {end}"
 

@@ -54,7 +54,7 @@ def compose(notification: Notification, origin: Origin) -> Message:
         following = f"dataflow {'workers' if one.host else 'incidents'}; dataflow ack {one.incident_id}"
     else:
         headline = f"recovered: {what} ({one.kind}{items})"
-        text = f"recovered: {what}, which was {one.kind} since {one.opened_at}{items}"
+        text = f"{headline}; it began at {one.opened_at}"
         following = "dataflow incidents --all"
     headline = f"[{origin.environment}] {headline}"
     key = f"{origin.store_id}-{one.notification_id}"
