@@ -14,9 +14,11 @@ import pytest
 from dataflow.actions.calendar import add_due_intervals
 from dataflow.actions.names import get_plan
 from dataflow.api.pipeline_questions import LIMIT_SECONDS, MOST_CHILDREN
+from dataflow.config.settings import load_config
 from dataflow.pipelines.declare.catalog import Catalog
 from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.register.pipeline_jobs import register_pipelines
+from dataflow.pipelines.show.plan import Scene, look_ahead
 from tests.acceptance.flow import Flow, wait_until
 from tests.api.served import Served
 from tests.project import Project
@@ -124,3 +126,25 @@ def test_a_run_of_a_pipeline_says_how_long_its_steps_took(shop: Served) -> None:
     run = shop.get("/runs", job=name)[-1]
     steps = [one["step"] for one in shop.get(f"/runs/{run['run_id']}/context")["steps"]]
     assert steps == ["fetch and shape", "check", "publish"]
+
+
+def test_the_plan_is_the_same_by_reading_and_by_rehearsal_on_both_stores(
+    project: Project, store_url: str
+) -> None:
+    flow = Flow(project, store_url)
+    flow.dataflow("init", "--pipelines")
+    flow.declare()
+    settings = PipelineSettings(str(flow.path), {}, lambda: "")
+    catalog = Catalog(str(flow.path), {})
+    scene = Scene(catalog, settings, load_config(str(flow.path), flow.env, None))
+    definition = next(iter(catalog.definitions.values()))
+    with flow.store() as store:
+        rehearsed = look_ahead(store, definition, scene)
+        assert definition.job not in [plan.job.name for plan in store.read.list_plans()]
+        register_pipelines(store, catalog.definitions.values(), settings)
+        while add_due_intervals(store, get_plan(store, definition.job)):
+            pass
+        read = look_ahead(store, definition, scene)
+    assert (read.counts, read.dataid) == (rehearsed.counts, rehearsed.dataid)
+    assert [one.dataid for one in read.intervals] == [one.dataid for one in rehearsed.intervals]
+    flow.end()
