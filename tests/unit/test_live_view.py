@@ -19,9 +19,7 @@ def show(state: Snapshot, width: int = 80) -> list[str]:
 
 
 def test_an_idle_worker_is_one_line() -> None:
-    assert show(IDLE) == [
-        "3 jobs · 0 of 4 streams busy · 1,200 runs done, 2 failed · Ctrl-C to stop"
-    ]
+    assert show(IDLE) == ["3 jobs · 0 of 4 streams busy · 1,200 runs done, 2 failed · Ctrl-C to stop"]
 
 
 def test_each_run_has_a_line_with_its_time() -> None:
