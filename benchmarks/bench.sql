@@ -89,7 +89,8 @@ SELECT count(*) FROM work WHERE state = 'DONE'
 -- Takes the tables away again; what stays is an empty schema.
 DROP TABLE meta, dataset, calendar, job, job_input, job_output, job_environment, chunk, chunk_version, work, work_input, run,
            run_input, journal, verb_token, migration, job_pair, work_deadline, pool, pause, dataset_watch, incident,
-           notification, channel, delivery, worker, late_output, run_tally, run_untallied CASCADE
+           notification, channel, delivery, worker, late_output, run_tally, run_untallied, user_account,
+           api_token, web_session CASCADE
 
 -- name: count_loaded
 -- The chunks that a migration has brought to its end.
