@@ -16,9 +16,9 @@ FILLED = "for i in $(seq 500); do echo line $i; done; "
 
 def start_load(flow: Flow) -> None:
     """Start a run that writes a line each time one is put into the pipe."""
-    flow.script(
-        "load.sh", f"{FILLED} mkfifo gate; echo waiting; while read word < gate; do echo got $word; done"
-    )
+    # Open for both, so that neither end ever waits for the other or reads its end.
+    reading = "mkfifo gate; exec 3<> gate; echo waiting; while read word <&3; do echo got $word; done"
+    flow.script("load.sh", f"{FILLED} {reading}")
     flow.start("./load.sh")
     wait_until((flow.path / "gate").exists)
 
