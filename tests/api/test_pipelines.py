@@ -77,7 +77,9 @@ def test_a_file_that_hangs_is_stopped_and_keeps_nothing_else_waiting(shop: Serve
     answers: list[httpx.Response] = []
 
     def ask() -> None:
-        with httpx.Client(base_url=shop.base, headers=shop.client.headers, timeout=120) as client:
+        with httpx.Client(
+            base_url=shop.base, headers=shop.client.headers, cookies=shop.client.cookies, timeout=120
+        ) as client:
             answers.append(client.get("/api/v1/pipelines"))
 
     waiting = [threading.Thread(target=ask) for _ in range(12)]

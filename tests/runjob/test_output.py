@@ -20,7 +20,7 @@ from dataflow.runjob.output import LONGEST_LINE_BYTES, OutputPump, RunLog, Termi
 from dataflow.runjob.spawn import spawn
 from tests.runjob.claimant import wait_until
 
-NEVER_OPEN_FD = 900
+NEVER_OPEN_FD = 1 << 30
 
 
 class Shouter:

@@ -21,8 +21,8 @@ def refuse(crew: Crew, *words: str, code: int) -> str:
 def test_a_worker_without_any_command_says_what_to_write_where(sqlite_crew: Crew) -> None:
     sqlite_crew.flow.declare(ONE)
     said = refuse(sqlite_crew, code=78)
-    assert f"Add one to {sqlite_crew.flow.path / 'dataflow.toml'}" in said
-    assert '[job.load] command = ["./load.sh"]' in said
+    assert f"the table [job.NAME] of a job in {sqlite_crew.flow.path / 'dataflow.toml'}" in said
+    assert 'command = ["./load.sh"]' in said
 
 
 def test_a_worker_outside_any_project_leaves_nothing_behind(sqlite_crew: Crew) -> None:

@@ -83,8 +83,8 @@ def describe_job(plan: Plan, hold: bool) -> dict[str, Any]:
     return record | {"grain": plan.grain, "hold": hold}
 
 
-def describe_whole_job(store: Store, plan: Plan) -> dict[str, Any]:
-    """A job with its kind, its script, and how many pairs its inputs have."""
+def describe_whole_job(store: Store, plan: Plan, commands: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+    """A job with its kind, its script, the command of this machine's worker, and how many pairs it has."""
     record = describe_job(plan, store.read.is_job_held(plan.job_id))
     lists = [source for source in plan.inputs if source.mapping == PAIRS]
     if lists:
@@ -92,7 +92,9 @@ def describe_whole_job(store: Store, plan: Plan) -> dict[str, Any]:
         record["pairs"] = {
             source.dataset.name: read.count_pairs(plan.job_id, source.dataset_id) for source in lists
         }
-    return record | {"kind": plan.kind or None, "script_path": plan.script_path or None}
+    command = commands.get(plan.job.name)
+    record |= {"kind": plan.kind or None, "script_path": plan.script_path or None}
+    return record | {"command": list(command) if command else None}
 
 
 def describe_run(run: RunRow, lost: str) -> dict[str, Any]:

@@ -41,6 +41,7 @@ from dataflow.model.principal import Permission
 from dataflow.model.record import replace
 
 MOST_BYTES = 1 << 20
+METRICS_PATH = "/metrics"
 HEALTH_PATHS = frozenset({"/healthz", "/readyz"})
 """For monitors, which come by any name of this machine: exactly these paths pass the gate unchecked."""
 LOGIN_PATH = "/login"
@@ -259,7 +260,8 @@ def _facts_of(scope: Scope) -> RequestFacts:
 
 
 def _is_for_programs(scope: Scope) -> bool:
-    return scope["path"] in HEALTH_PATHS or f"{scope['path']}/".startswith("/api/")
+    is_api = f"{scope['path']}/".startswith("/api/")
+    return is_api or scope["path"] in (*HEALTH_PATHS, METRICS_PATH)
 
 
 def _page_of(scope: Scope) -> str:

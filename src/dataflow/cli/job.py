@@ -202,9 +202,8 @@ def list_all(args: argparse.Namespace, context: Context) -> None:
 
 def show_one(args: argparse.Namespace, context: Context) -> None:
     """Shows a job."""
-    command = context.config.commands.get(args.name)
-    found = describe_whole_job(context.store, context.get_plan(args.name))
-    show_object(found | {"command": list(command) if command else None}, args.json)
+    plan = context.get_plan(args.name)
+    show_object(describe_whole_job(context.store, plan, context.config.commands), args.json)
 
 
 def remove_one(args: argparse.Namespace, context: Context) -> int:

@@ -108,7 +108,8 @@ def _ask(context: Context, statement: str, most: int) -> QueryResult:
         if question.tables:
             folder = stack.enter_context(_made_folder(config.project_dir))
             fetched = fetch_tables(question, settings, folder)
-        context.say("Starting Spark …")
+        if sys.stderr.isatty():
+            context.say("Starting Spark …")
         session = start_session(settings.spark, log_path)
         try:
             with explained(log_path):

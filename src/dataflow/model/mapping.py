@@ -130,8 +130,9 @@ def needed_dataids(
     """Return the input's dataids that the work needs, in order.
 
     From the job's first dataid on, work needs no earlier chunk. Work before it needs all of its chunks, so it
-    never runs without input. An empty list for `latest`, `all` and `pairs`, which depend on what is in the
-    store. `source` is how the input's dataids are read, `job` how the work's are, where they differ.
+    never runs without input; only `previous` needs none there. An empty list for `latest`, `all` and `pairs`,
+    which depend on what is in the store. `source` is how the input's dataids are read, `job` how the work's
+    are, where they differ.
     """
     if mapping == SAME:
         return [dataid]
@@ -139,11 +140,13 @@ def needed_dataids(
         return []
     if mapping != PREVIOUS:
         return _needed_of_several(mapping, dataid, source, first, job or source)
+    if first is not None and not is_before(first, dataid, source.grain):
+        return []  # at its start and before it, a chain has no beginning
     if source.days:
         before = day_before(source.days, dataid)
     else:
         before = previous_dataid(dataid, source.grain, source.timezone)
-    return [] if before is None or _is_spared(before, dataid, first, source.grain) else [before]
+    return [] if before is None else [before]
 
 
 def creates_work(mapping: str, dataid: str, first: str | None, grain: Grain) -> bool:

@@ -70,6 +70,16 @@ class Source:
         return {"job_id": self.job_id} | as_dict(stratum)
 
 
+CHUNKS_OF: dict[str, Pair] = {
+    "grid.work": ("grid.work_with_chunk", "grid.work_beside_chunks"),
+    "grid.resubmitted": ("grid.resubmitted_with_chunk", "grid.resubmitted_beside_chunks"),
+}
+UNREADY_OF: dict[str, Pair] = {
+    "grid.work": ("grid.work_with_unready", "grid.work_beside_unready"),
+    "grid.resubmitted": ("grid.resubmitted_with_unready", "grid.resubmitted_beside_unready"),
+}
+"""For each kind of work, the query that searches the chunk of each, and the one that reads both side by side."""
+
 FIRST_STEP = 1000
 """Chunks between two places at which a block may begin."""
 
@@ -326,7 +336,7 @@ class WorkCounter:
 
     def _covered(self, kind: str, where: dict[str, Any], found: dict[str, int]) -> dict[str, int]:
         """Return how much of this work has a chunk; only looked up in parts that have chunks."""
-        rows = self._ask((f"{kind}_with_chunk", f"{kind}_beside_chunks"), where, found, self._tally.chunks)
+        rows = self._ask(CHUNKS_OF[kind], where, found, self._tally.chunks)
         return {low: row[0] for low, *row in rows}
 
     def _cover(self, kind: str, where: dict[str, Any], covered: dict[str, int]) -> None:
@@ -334,8 +344,7 @@ class WorkCounter:
         tally = self._tally
         for low, count in covered.items():
             tally.covered[low] += count
-        queries = f"{kind}_with_unready", f"{kind}_beside_unready"
-        for low, unready, unreadable in self._ask(queries, where, covered, tally.unready):
+        for low, unready, unreadable in self._ask(UNREADY_OF[kind], where, covered, tally.unready):
             tally.covered_unready[low] += unready
             tally.covered_unreadable[low] += unreadable
 

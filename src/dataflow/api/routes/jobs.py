@@ -26,7 +26,7 @@ JOB = (
     | texts("retry_max_delay_seconds late_after_seconds retry_backoff", "decimal")
     | {"final_exit_codes": "numbers"}
 )
-WHOLE_JOB = shape(JOB | {"kind": "text?", "script_path": "text?"})
+WHOLE_JOB = shape(JOB | {"kind": "text?", "script_path": "text?", "command": nullable(spell("texts"))})
 WHOLE_JOB["properties"]["pairs"] = spell("counts")
 ANSWER = shape(question="text", answer="text", evidence="text")
 CRASH = shape(run_id="number", host="text", ended_at="text", last_lines="texts")
@@ -73,7 +73,7 @@ def list_jobs(call: Call) -> Any:
 
 
 def show_job(call: Call) -> Any:
-    return describe_whole_job(call.store, get_job(call))
+    return describe_whole_job(call.store, get_job(call), call.project.config.commands)
 
 
 def explain(call: Call) -> Any:

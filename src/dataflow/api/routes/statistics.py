@@ -17,7 +17,8 @@ from dataflow.model.record import as_tree
 TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8"
 LIMIT = Field("limit", INTEGER, "at most this many last dataids", default=100, least=1, most=MOST_POINTS)
 PROGRESS = shape(
-    {"job": "text", "rate": "decimal?"} | texts("total done running waiting failed held", "number")
+    {"job": "text", "rate": "decimal?"}
+    | texts("total done running waiting failed held claimable gone", "number")
 )
 POINT = shape(
     texts("dataid outcome started_at")
