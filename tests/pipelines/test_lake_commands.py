@@ -277,7 +277,8 @@ def test_a_query_fits_the_terminal_and_distinguishes_null_from_empty_values(shop
     assert process.wait() == 0
     lines = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).replace("\r", "").splitlines()
     assert max(map(len, lines)) <= 80
-    assert lines[1].split()[:6] == row.split()[:6]
+    assert lines[0] == "Starting Spark …"
+    assert lines[2].split()[:6] == row.split()[:6]
     assert lines[-1].startswith("Hidden columns: ")
 
 

@@ -132,7 +132,7 @@ def test_a_worker_says_that_it_stops_and_that_a_job_was_registered(sqlite_crew: 
     worker = crew.start_ready("-j", "1")
     write(crew, ONE + '[job.more]\nin = ["raw"]\ncommand = ["./load.sh"]\n')
     worker.wait_for("Job more has a command but is not registered")
-    crew.flow.dataflow("apply", "dataflow.toml")
+    crew.flow.dataflow("apply", "dataflow.toml", "--yes")
     worker.wait_for("Job more is registered now.")
     crew.flow.ready("raw", "1")
     wait_until(lambda: bool(crew.flow.lines()))

@@ -48,8 +48,8 @@ def test_previous_needs_the_one_before_and_serves_the_one_after() -> None:
     ]
 
 
-@pytest.mark.parametrize(("dataid", "needed"), [("9", ["8"]), ("10", []), ("11", ["10"])])
-def test_previous_needs_nothing_for_the_first_dataid_of_the_job_alone(dataid: str, needed: list[str]) -> None:
+@pytest.mark.parametrize(("dataid", "needed"), [("9", []), ("10", []), ("11", ["10"])])
+def test_previous_needs_nothing_up_to_the_first_dataid_of_the_job(dataid: str, needed: list[str]) -> None:
     assert needed_dataids("previous", dataid, Kind(Grain.SEQUENCE, "UTC"), "10") == needed
 
 

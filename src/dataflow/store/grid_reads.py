@@ -78,7 +78,7 @@ UNREADY_OF: dict[str, Pair] = {
     "grid.work": ("grid.work_with_unready", "grid.work_beside_unready"),
     "grid.resubmitted": ("grid.resubmitted_with_unready", "grid.resubmitted_beside_unready"),
 }
-"""For each kind of work, the query that searches the chunk of each, and the one that reads both side by side."""
+"""For each kind of work: the query that searches the chunk of each, and the one that reads both in order."""
 
 FIRST_STEP = 1000
 """Chunks between two places at which a block may begin."""
