@@ -113,7 +113,7 @@ def fetch_again(demo: Demo) -> None:
     demo.step("The same command again.")
     show(demo.run(f"dataflow run {DATASET}"))
     run = demo.ask(f"dataflow runs --job {DATASET} --outcome done")[0]
-    show(demo.run(f"dataflow logs {run['run_id']}"))
+    show(demo.run(f"dataflow logs {run['run_id']}"), most=4)
     first = list_answers(demo)[before][1]
     expect(first == FETCHED + 1, f"it should continue with page {FETCHED + 1}, not {first}")
 
