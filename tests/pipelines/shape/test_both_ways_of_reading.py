@@ -112,8 +112,10 @@ def test_a_reason_names_the_type_as_the_mapping_does() -> None:
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(pages())
 def test_uuids_as_bytes_are_the_same_uuids(body: bytes) -> None:
-    (texts,) = Shaper(FIELDS).shape(body, 1)
-    (binary,) = Shaper(FIELDS, uuid_as_bytes=True).shape(body, 1)
+    # A bare numeric keeps more digits in a database than in the lake, so other rows fit.
+    fields = tuple(field for field in FIELDS if field.type.exact == field.type)
+    (texts,) = Shaper(fields).shape(body, 1)
+    (binary,) = Shaper(fields, uuid_as_bytes=True).shape(body, 1)
     binary.batch.validate(full=True)
     assert binary.rejects == texts.rejects
     ids = [None if one is None else one.hex() for one in binary.batch.column("id").to_pylist()]
