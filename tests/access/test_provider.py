@@ -252,7 +252,7 @@ def in_(seconds: int) -> int:
         ({"iss": None}, "iss"),
         ({"exp": in_(-120)}, "expired"),
         ({"exp": None}, "exp"),
-        ({"iat": in_(600)}, "iat"),
+        ({"iat": in_(86_400)}, "iat"),
         ({"iat": None}, "iat"),
         ({"sub": None}, "sub"),
     ],
