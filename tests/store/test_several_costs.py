@@ -10,7 +10,7 @@ from dataflow.model.grain import Grain
 from dataflow.model.nesting import parts_of
 from tests.store.world import World
 
-FEW_PAGES = 120
+FEW_PAGES = 60
 """What deeper trees may cost."""
 MANY = 20_000
 
@@ -68,7 +68,9 @@ def test_a_chunk_of_a_list_costs_as_much_in_a_long_list_as_in_a_short_one(world:
     load(MANY // 2)
     fill(world, "files", [f"f{number}" for number in range(100, MANY // 2)])
     pages_of_ready(world, "parts", "p5001")
-    assert pages_of_ready(world, "parts", "p5003") <= few + FEW_PAGES
+    # The least of three: what else the server does only adds pages.
+    many = min(pages_of_ready(world, "parts", f"p{number}") for number in (5003, 5005, 5007))
+    assert many <= few + FEW_PAGES
 
 
 @pytest.mark.full

@@ -76,6 +76,7 @@ def test_every_path_of_the_page_is_among_the_screens() -> None:
     shown = {route.path for route in PAGES.routes if route.method == "GET"}
     tested = {path.partition("?")[0] for path in SCREENS}
     elsewhere = {"/login", "/login/provider", "/oauth2callback", "/start", "/static/{hash}/{file}"}
+    # Lineage and pipelines: test_run_screen and test_job_screen.
     for path in sorted(shown - elsewhere - {"/lineage", "/pipelines", "/pipelines/{pipeline}"}):
         if path.startswith("/act/"):
             continue  # all forms are of one template
